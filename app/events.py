@@ -1,0 +1,300 @@
+"""Frozen values that cross between the window and the engine thread: numbers, strings, tuples; never an array.
+
+The window sends commands, the engine thread answers with events. Sizes are bytes, times are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.errors import AppError
+
+# ---------------------------------------------------------------- shared values
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One message of a transcript. `message_id` is the library's row; role is system, user or assistant."""
+
+    message_id: str
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class GenerationParams:
+    system_prompt: str = ""
+    temperature: float = 0.7
+    top_p: float = 0.95
+    top_k: int = 0
+    min_p: float = 0.0
+    max_tokens: int = 1024
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """A loaded model. `context_tokens` is the longest sequence it was trained for."""
+
+    name: str
+    path: str
+    fingerprint: str
+    backend: str
+    weights_bytes: int
+    context_tokens: int
+    layers: int
+    kv_heads: int
+    head_dim: int
+
+
+@dataclass(frozen=True)
+class LayerVerdict:
+    """What one layer's cache does: the scheme it is compressed with, or the reason why it isn't."""
+
+    index: int
+    kind: str
+    scheme: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SchemeOption:
+    """One entry of the scheme dropdown. `ratio` is fp16 bytes over this scheme's, predicted from its widths."""
+
+    name: str
+    key_bits: int
+    value_bits: int
+    ratio: float
+
+
+# ---------------------------------------------------------------- commands: window → engine thread
+
+
+@dataclass(frozen=True)
+class LoadModel:
+    path: str
+
+
+@dataclass(frozen=True)
+class OpenConversation:
+    """Bring this conversation's cache into memory if a snapshot serves it, and measure it."""
+
+    conversation_id: str
+    messages: tuple[ChatMessage, ...]
+    scheme: str
+    params: GenerationParams = field(default_factory=GenerationParams)
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Answer `messages` (the last is the user's); the text belongs to the assistant message `reply_id`."""
+
+    conversation_id: str
+    reply_id: str
+    messages: tuple[ChatMessage, ...]
+    scheme: str
+    params: GenerationParams = field(default_factory=GenerationParams)
+
+
+@dataclass(frozen=True)
+class SwitchScheme:
+    """Change a conversation's scheme. Queued behind a running turn; `messages` serve a rebuild."""
+
+    conversation_id: str
+    scheme: str
+    messages: tuple[ChatMessage, ...]
+    params: GenerationParams = field(default_factory=GenerationParams)
+
+
+@dataclass(frozen=True)
+class DiscardCache:
+    """Forget the cache of a conversation, in memory and on disk. The text stays."""
+
+    conversation_id: str
+
+
+@dataclass(frozen=True)
+class SaveSnapshots:
+    """Write what changed. Sent when the window is idle; shutting down does it too."""
+
+
+Command = LoadModel | OpenConversation | Generate | SwitchScheme | DiscardCache | SaveSnapshots
+
+# ---------------------------------------------------------------- events: engine thread → window
+
+
+@dataclass(frozen=True)
+class ModelLoading:
+    path: str
+    name: str
+
+
+@dataclass(frozen=True)
+class ModelLoaded:
+    model: ModelInfo
+    schemes: tuple[SchemeOption, ...]
+    load_s: float
+    notice: str = ""  # e.g. why a slower backend runs
+
+
+@dataclass(frozen=True)
+class ModelFailed:
+    path: str
+    error: AppError
+
+
+@dataclass(frozen=True)
+class PrefillStarted:
+    """`reused_tokens` came from the cache; the rest of `prompt_tokens` is computed now."""
+
+    conversation_id: str
+    prompt_tokens: int
+    reused_tokens: int
+
+
+@dataclass(frozen=True)
+class PrefillProgress:
+    conversation_id: str
+    done_tokens: int
+    total_tokens: int
+
+
+@dataclass(frozen=True)
+class CachePlanned:
+    conversation_id: str
+    layers: tuple[LayerVerdict, ...]
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """More text of a reply, at most 30 a second. Pieces joined in order are the whole reply."""
+
+    conversation_id: str
+    reply_id: str
+    text: str
+    generated_tokens: int
+
+
+@dataclass(frozen=True)
+class MemorySample:
+    """Measured bytes of one conversation's cache at `tokens` cached tokens, at most 4 a second.
+
+    `predicted` is what each other scheme would take at the same count (name, bytes): drawn dashed.
+    """
+
+    conversation_id: str
+    scheme: str
+    tokens: int
+    used_bytes: int
+    allocated_bytes: int
+    fp16_bytes: int
+    raw_tokens: int
+    layers_compressed: int
+    layers_total: int
+    active_bytes: int
+    peak_bytes: int
+    resident_bytes: int
+    predicted: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class TurnFinished:
+    """`reason` is stop (end token), length (max_tokens) or interrupted (the user)."""
+
+    conversation_id: str
+    reply_id: str
+    reason: Literal["stop", "length", "interrupted"]
+    scheme: str
+    text: str
+    prompt_tokens: int
+    reused_tokens: int
+    generated_tokens: int
+    prefill_tokens_per_s: float
+    tokens_per_s: float
+
+
+@dataclass(frozen=True)
+class TurnFailed:
+    conversation_id: str
+    reply_id: str
+    error: AppError
+
+
+@dataclass(frozen=True)
+class ContextFull:
+    """The prompt doesn't fit and nothing was generated; the user chooses what to do.
+
+    Dropping the oldest `droppable_turns` user turns (with their replies) makes room; 0 means that no choice of turns does.
+    """
+
+    conversation_id: str
+    reply_id: str
+    prompt_tokens: int
+    context_tokens: int
+    droppable_turns: int
+
+
+@dataclass(frozen=True)
+class SwitchProgress:
+    """A rebuild under way: tokens of the transcript prefilled again."""
+
+    conversation_id: str
+    done_tokens: int
+    total_tokens: int
+
+
+@dataclass(frozen=True)
+class SchemeSwitched:
+    """`method`: encoded (from exact data), requantised (from packed data), rebuilt (prefilled again), empty (nothing cached)."""
+
+    conversation_id: str
+    from_scheme: str
+    to_scheme: str
+    tokens: int
+    bytes_before: int
+    bytes_after: int
+    method: Literal["encoded", "requantised", "rebuilt", "empty"]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SwitchFailed:
+    """The old cache and scheme are still in place."""
+
+    conversation_id: str
+    from_scheme: str
+    to_scheme: str
+    error: AppError | None  # None: the user cancelled
+
+
+@dataclass(frozen=True)
+class SnapshotSaved:
+    conversation_id: str
+    snapshot_bytes: int
+    seconds: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class SnapshotLoaded:
+    conversation_id: str
+    snapshot_bytes: int
+    seconds: float
+    tokens: int
+    scheme: str
+
+
+@dataclass(frozen=True)
+class SnapshotRejected:
+    """A cache file was missing, damaged or of another model or scheme. The text is whole; the cache is rebuilt on the next turn."""
+
+    conversation_id: str
+    reason: str
+
+
+Event = (
+    ModelLoading | ModelLoaded | ModelFailed | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch
+    | MemorySample | TurnFinished | TurnFailed | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed
+    | SnapshotSaved | SnapshotLoaded | SnapshotRejected
+)  # fmt: skip
