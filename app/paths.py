@@ -1,0 +1,91 @@
+"""Where the application keeps things, and how it writes a file.
+
+Nothing is written anywhere else: a bundle may lie in a read-only place. `TURBOQUANT_HOME` puts everything below one
+folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import platformdirs
+
+from app.errors import AppError
+
+_NAME = "turboquant-chat"
+
+
+def data_dir() -> Path:
+    """Conversations and models: what must not get lost."""
+    return _made("data", platformdirs.user_data_path)
+
+
+def cache_dir() -> Path:
+    """What can be made again."""
+    return _made("cache", platformdirs.user_cache_path)
+
+
+def settings_dir() -> Path:
+    return _made("settings", platformdirs.user_config_path)
+
+
+def logs_dir() -> Path:
+    return _made("logs", platformdirs.user_log_path)
+
+
+def models_dir() -> Path:
+    return _make(data_dir() / "models")
+
+
+def snapshots_dir() -> Path:
+    """Saved key/value caches. A lost one costs a prefill, so they count as cache."""
+    return _make(cache_dir() / "snapshots")
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` so that a reader, or a crash, sees the old file or the new one whole.
+
+    Raises OSError with the old file untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename inside `folder` last through a power cut. Windows can't open a folder and doesn't need to."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _made(kind: str, standard: Callable[..., Path]) -> Path:
+    override = os.environ.get("TURBOQUANT_HOME")
+    if override:
+        return _make(Path(override).expanduser().absolute() / kind)
+    return _make(standard(_NAME, appauthor=False))
+
+
+def _make(folder: Path) -> Path:
+    try:
+        # Conversations are private: nobody else on the machine reads them.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise AppError(
+            f"The folder {folder} can't be made: {error.strerror or error}. Nothing was changed.",
+            "Make it writable for you, or set TURBOQUANT_HOME to a folder that is.",
+            repr(error),
+        ) from error
+    return folder

@@ -1,0 +1,84 @@
+"""The user's settings: one JSON object, written at once and whole.
+
+A key that this version doesn't know is kept. A damaged file is set aside and the defaults rule; a file of a later
+version is left as it is, and changes then last until the program ends.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TypeVar
+
+from app import paths
+
+VERSION = 1
+Value = str | int | float | bool | list[str] | list[int]
+
+T = TypeVar("T", bound=Value)
+
+log = logging.getLogger(__name__)
+
+
+class Settings:
+    """`notice` is a sentence for the user when the file couldn't be used as it was, else empty."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or paths.settings_dir() / "settings.json"
+        self.notice = ""
+        self._writable = True
+        self._values: dict[str, object] = self._read()
+
+    def get(self, key: str, default: T) -> T:
+        """The stored value, or `default` when there is none of the default's type."""
+        value = self._values.get(key, default)
+        if isinstance(default, float) and type(value) is int:
+            value = float(value)
+        if type(value) is not type(default):
+            log.warning("setting %r is a %s, not a %s", key, type(value).__name__, type(default).__name__)
+            return default
+        return value
+
+    def set(self, key: str, value: Value) -> None:
+        """Store `value` and write the file if that changed anything. Raises OSError; the old file is then untouched."""
+        if key in self._values and self._values[key] == value and type(self._values[key]) is type(value):
+            return
+        self._values[key] = value
+        if self._writable:
+            document = {**self._values, "version": VERSION}
+            paths.write_atomic(self.path, json.dumps(document, indent=1, ensure_ascii=False).encode())
+
+    def _read(self) -> dict[str, object]:
+        try:
+            document = json.loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            self._writable = False
+            self.notice = (
+                f"The settings can't be read ({error.strerror}), so the defaults are used. "
+                f"The file {self.path} is untouched."
+            )
+            return {}
+        except ValueError:
+            document = None
+        version = document.get("version") if isinstance(document, dict) else None
+        if not isinstance(version, int):
+            self._set_aside()
+            return {}
+        if version > VERSION:
+            self._writable = False
+            self.notice = (
+                f"The settings were written by a later version of this program, so the defaults are used and changes "
+                f"aren't kept. The file {self.path} is untouched."
+            )
+            return {}
+        del document["version"]
+        return dict(document)
+
+    def _set_aside(self) -> None:
+        aside = self.path.with_suffix(".damaged.json")
+        self.path.replace(aside)
+        self.notice = f"The settings file was damaged, so the defaults are used. The old file is kept as {aside}."
+        log.warning("%s", self.notice)

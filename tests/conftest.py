@@ -1,0 +1,92 @@
+"""What every test has: no display, no network, a home of its own, the same seeds."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import platformdirs
+import pytest
+
+# The real cache folder, found before HOME changes: the starter model is downloaded and converted once per machine.
+_STARTER_HOME = Path(
+    os.environ.get("TURBOQUANT_TEST_STARTER") or platformdirs.user_cache_path("turboquant-chat-tests") / "models"
+)
+_HOME = tempfile.TemporaryDirectory(prefix="turboquant-tests-")
+
+# Before Qt, mlx or the application is imported: they read these once.
+for _name in [name for name in os.environ if name.startswith(("XDG_", "HF_", "TURBOQUANT_"))]:
+    del os.environ[_name]
+os.environ |= {
+    "HOME": _HOME.name,
+    "TURBOQUANT_HOME": str(Path(_HOME.name) / "turboquant"),
+    "QT_QPA_PLATFORM": "offscreen",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "LC_ALL": "C.UTF-8",
+}
+
+import turboquant  # noqa: E402, F401  (loads OpenBLAS, which must come before the first import of mlx)
+
+hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("deterministic")
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that reaches for the network fails, whether or not there is one."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            pytest.fail(f"A test tried to reach {address}.")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def turboquant_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home for data, cache and settings, of this test alone."""
+    monkeypatch.setenv("TURBOQUANT_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="session")
+def starter_model_path() -> Iterator[Path]:
+    """The folder of the real starter model, ready for `mlx_lm.load`."""
+    from app.engine import starter
+
+    yield starter.install(models_dir=_STARTER_HOME)
+
+
+@pytest.fixture
+def tiny_llama() -> Any:
+    """A random-weight llama: 3 layers, 4 query heads over 2 key/value heads, head_dim 64, vocabulary 512, float32."""
+    import mlx.core as mx
+    from mlx_lm.models import llama
+
+    mx.random.seed(7)
+    model = llama.Model(
+        llama.ModelArgs(
+            model_type="llama",
+            hidden_size=256,
+            num_hidden_layers=3,
+            intermediate_size=384,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=64,
+            rms_norm_eps=1e-5,
+            vocab_size=512,
+            max_position_embeddings=4096,
+            tie_word_embeddings=True,
+        )
+    )
+    model.eval()
+    mx.eval(model.parameters())
+    return model

@@ -1,0 +1,3 @@
+"""The project's version: the only place that states it."""
+
+__version__ = "0.1.0"
