@@ -1,0 +1,285 @@
+"""Conversations, their messages as a parent-linked tree, and the history that the memory chart draws.
+
+One `Library` belongs to one thread: the window's. Every call is a few small statements, committed when it returns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from app import paths
+from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
+from app.library.database import open_database
+from app.library.records import ChartPoint, Conversation, Message, Role, State, Switch, read_conversation, read_message
+
+# Past this many samples of a conversation every second one goes: the chart keeps its shape, the file its size.
+MAX_SAMPLES = 2000
+_TITLE_LETTERS = 60
+
+
+class Library:
+    """The conversations on disk. `notice` is a sentence for the user when the file had to be replaced, else empty.
+
+    Raises AppError from the constructor when the file can't be opened or was written by a later version.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or paths.data_dir() / "library.db"
+        opened = open_database(self.path)
+        self._db = opened.connection
+        self.notice = opened.notice
+        # What a killed program left behind.
+        self._db.execute("UPDATE messages SET state = 'interrupted' WHERE state = 'partial'")
+        self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ conversations
+
+    def create(self, scheme: str, model: str = "", title: str = "") -> Conversation:
+        conversation_id, now = uuid.uuid4().hex, time.time()
+        self._db.execute(
+            "INSERT INTO conversations (id, title, scheme, model, created, updated) VALUES (?, ?, ?, ?, ?, ?)",
+            (conversation_id, title, scheme, model, now, now),
+        )
+        return self.conversation(conversation_id)
+
+    def conversations(self) -> list[Conversation]:
+        """All that aren't deleted, the latest first. A damaged row is left out and logged; it hides no other."""
+        rows = self._db.execute(
+            _SELECT_CONVERSATIONS + " WHERE c.deleted IS NULL ORDER BY c.updated DESC, c.rowid DESC"
+        )
+        return [made for row in rows if (made := read_conversation(row)) is not None]
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Raises KeyError."""
+        row = self._db.execute(_SELECT_CONVERSATIONS + " WHERE c.id = ?", (conversation_id,)).fetchone()
+        made = None if row is None else read_conversation(row)
+        if made is None:
+            raise KeyError(conversation_id)
+        return made
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        self._db.execute("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
+
+    def set_scheme(self, conversation_id: str, scheme: str) -> None:
+        self._db.execute("UPDATE conversations SET scheme = ? WHERE id = ?", (scheme, conversation_id))
+
+    def set_model(self, conversation_id: str, model: str) -> None:
+        self._db.execute("UPDATE conversations SET model = ? WHERE id = ?", (model, conversation_id))
+
+    def delete(self, conversation_id: str) -> None:
+        """Take it off the list. `restore` brings it back until the program ends; the next start forgets it."""
+        self._db.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (time.time(), conversation_id))
+
+    def restore(self, conversation_id: str) -> None:
+        self._db.execute("UPDATE conversations SET deleted = NULL WHERE id = ?", (conversation_id,))
+
+    # ------------------------------------------------------------ messages
+
+    def add_user_message(self, conversation_id: str, content: str) -> Message:
+        """Append behind the current leaf. The first one names an untitled conversation."""
+        title = " ".join(content.split())
+        title = title if len(title) <= _TITLE_LETTERS else title[: _TITLE_LETTERS - 1].rstrip() + "…"
+        self._db.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, conversation_id))
+        return self._add(conversation_id, "user", content, "complete", self.conversation(conversation_id).leaf, "")
+
+    def begin_reply(self, conversation_id: str, scheme: str, parent: str | None = None) -> Message:
+        """An empty assistant message, `partial` until it is finished. `parent` defaults to the leaf; give the user's
+        message to answer it a second time: the earlier answer stays as a sibling.
+        """
+        parent = parent or self.conversation(conversation_id).leaf
+        return self._add(conversation_id, "assistant", "", "partial", parent, scheme)
+
+    def update_partial(self, message_id: str, content: str) -> None:
+        """What a streaming reply says so far. Call at most every second or two: each call writes the whole text."""
+        self._db.execute("UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'", (content, message_id))
+
+    def finish_reply(self, turn: TurnFinished) -> None:
+        """Commit a reply's whole text, state, counts and rates in one transaction."""
+        state = "interrupted" if turn.reason == "interrupted" else "complete"
+        with _transaction(self._db):
+            self._db.execute(
+                "UPDATE messages SET content = ?, state = ?, scheme = ?, prompt_tokens = ?, reused_tokens = ?, "
+                "generated_tokens = ?, prefill_tokens_per_s = ?, tokens_per_s = ?, error = '' WHERE id = ?",
+                (turn.text, state, turn.scheme, turn.prompt_tokens, turn.reused_tokens, turn.generated_tokens,
+                 turn.prefill_tokens_per_s, turn.tokens_per_s, turn.reply_id),
+            )  # fmt: skip
+            self._touch(turn.conversation_id)
+
+    def fail_reply(self, message_id: str, content: str, error: str) -> None:
+        """Keep what was said before the failure, and the reason."""
+        self._db.execute(
+            "UPDATE messages SET content = ?, state = 'failed', error = ? WHERE id = ?", (content, error, message_id)
+        )
+
+    def remove_message(self, message_id: str) -> None:
+        """Take back a message without children, e.g. a reply for which there was no room. Its parent becomes the leaf.
+
+        Raises KeyError.
+        """
+        with _transaction(self._db):
+            row = self._db.execute("SELECT conversation, parent FROM messages WHERE id = ?", (message_id,)).fetchone()
+            children = self._db.execute("SELECT count(*) FROM messages WHERE parent = ?", (message_id,)).fetchone()[0]
+            if row is None or children:
+                raise KeyError(message_id)
+            self._db.execute("DELETE FROM messages WHERE id = ?", (message_id,))
+            self._db.execute(
+                "UPDATE conversations SET leaf = ? WHERE id = ? AND leaf = ?",
+                (row["parent"], row["conversation"], message_id),
+            )
+
+    def set_leaf(self, conversation_id: str, message_id: str | None) -> None:
+        """Show another branch: the transcript then ends with this message."""
+        self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (message_id, conversation_id))
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The current branch from its first message to the leaf.
+
+        A damaged message is left out and logged. Where its loss breaks the chain, the branch goes on with the message
+        that was written before it.
+        """
+        rows = self._db.execute("SELECT * FROM messages WHERE conversation = ? ORDER BY seq", (conversation_id,))
+        known = {made.id: (made, place) for place, row in enumerate(rows) if (made := read_message(row)) is not None}
+        ordered = list(known.values())
+        at = known.get(self.conversation(conversation_id).leaf or "")
+        if at is None and ordered and self.conversation(conversation_id).leaf is not None:
+            at = ordered[-1]
+        branch: list[Message] = []
+        while at is not None:
+            message, place = at
+            branch.append(message)
+            at = known.get(message.parent or "")
+            if at is None and message.parent is not None:
+                at = next((entry for entry in reversed(ordered) if entry[1] < place), None)
+            elif at is not None and at[1] >= place:
+                break  # a damaged parent link must not go in circles
+        return branch[::-1]
+
+    # ------------------------------------------------------------ the chart's history
+
+    def record_samples(self, samples: Sequence[MemorySample]) -> None:
+        """Store measured points in one transaction. Collect a few: the engine sends up to four a second."""
+        if not samples:
+            return
+        with _transaction(self._db):
+            self._db.executemany(
+                "INSERT INTO samples (conversation, tokens, used_bytes, scheme) "
+                "SELECT id, ?, ?, ? FROM conversations WHERE id = ?",
+                [(s.tokens, s.used_bytes, s.scheme, s.conversation_id) for s in samples],
+            )
+            for conversation_id in {s.conversation_id for s in samples}:
+                last = next(s for s in reversed(samples) if s.conversation_id == conversation_id)
+                self._db.execute(
+                    "UPDATE conversations SET cached_tokens = ?, cached_bytes = ? WHERE id = ?",
+                    (last.tokens, last.used_bytes, conversation_id),
+                )
+                self._thin(conversation_id)
+
+    def record_switch(self, switch: SchemeSwitched, after_message: str | None) -> None:
+        """Store a switch's marker and make its scheme the conversation's."""
+        with _transaction(self._db):
+            self._db.execute(
+                "INSERT INTO switches (conversation, after_message, from_scheme, to_scheme, tokens, bytes_before, "
+                "bytes_after, method, seconds, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (switch.conversation_id, after_message, switch.from_scheme, switch.to_scheme, switch.tokens,
+                 switch.bytes_before, switch.bytes_after, switch.method, switch.seconds, time.time()),
+            )  # fmt: skip
+            self._db.execute(
+                "UPDATE conversations SET scheme = ?, cached_bytes = ? WHERE id = ?",
+                (switch.to_scheme, switch.bytes_after, switch.conversation_id),
+            )
+
+    def samples(self, conversation_id: str) -> list[ChartPoint]:
+        rows = self._db.execute(
+            "SELECT tokens, used_bytes, scheme FROM samples WHERE conversation = ? ORDER BY seq", (conversation_id,)
+        )
+        return [ChartPoint(row["tokens"], row["used_bytes"], row["scheme"]) for row in rows]
+
+    def switches(self, conversation_id: str) -> list[Switch]:
+        rows = self._db.execute("SELECT * FROM switches WHERE conversation = ? ORDER BY seq", (conversation_id,))
+        return [Switch(**{name: row[name] for name in Switch.__dataclass_fields__}) for row in rows]
+
+    # ------------------------------------------------------------ cache files
+
+    def record_snapshot(self, saved: SnapshotSaved, file: str, fingerprint: str) -> None:
+        """Remember which file holds a conversation's cache. Ignored for a conversation that is gone."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO snapshots (conversation, file, fingerprint, scheme, tokens, bytes, seconds, saved) "
+            "SELECT id, ?, ?, scheme, ?, ?, ?, ? FROM conversations WHERE id = ?",
+            (file, fingerprint, saved.tokens, saved.snapshot_bytes, saved.seconds, time.time(), saved.conversation_id),
+        )
+
+    def forget_snapshots(self, conversation_ids: Iterable[str]) -> None:
+        self._db.executemany(
+            "DELETE FROM snapshots WHERE conversation = ?", [(conversation_id,) for conversation_id in conversation_ids]
+        )
+
+    # ------------------------------------------------------------
+
+    def _add(
+        self, conversation_id: str, role: Role, content: str, state: State, parent: str | None, scheme: str
+    ) -> Message:
+        message_id = uuid.uuid4().hex
+        with _transaction(self._db):
+            self._db.execute(
+                "INSERT INTO messages (id, conversation, parent, role, content, state, scheme, created) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (message_id, conversation_id, parent, role, content, state, scheme, time.time()),
+            )
+            self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (message_id, conversation_id))
+            self._touch(conversation_id)
+        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
+        made = read_message(row)
+        assert made is not None
+        return made
+
+    def _touch(self, conversation_id: str) -> None:
+        self._db.execute("UPDATE conversations SET updated = ? WHERE id = ?", (time.time(), conversation_id))
+
+    def _thin(self, conversation_id: str) -> None:
+        (count,) = self._db.execute(
+            "SELECT count(*) FROM samples WHERE conversation = ?", (conversation_id,)
+        ).fetchone()
+        if count > MAX_SAMPLES:
+            self._db.execute(
+                "DELETE FROM samples WHERE seq IN (SELECT seq FROM "
+                "(SELECT seq, row_number() OVER (ORDER BY seq) AS place FROM samples WHERE conversation = ?) "
+                "WHERE place % 2 = 0 AND place < ?)",
+                (conversation_id, count),
+            )
+
+
+_SELECT_CONVERSATIONS = (
+    "SELECT c.*, coalesce(s.bytes, 0) AS snapshot_bytes "
+    "FROM conversations c LEFT JOIN snapshots s ON s.conversation = c.id"
+)
+
+
+class _transaction:
+    """BEGIN, then COMMIT or ROLLBACK."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.execute("COMMIT" if kind is None else "ROLLBACK")

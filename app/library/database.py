@@ -1,0 +1,193 @@
+"""The SQLite file behind the library: opening it, numbered migrations, and what happens when it can't be used.
+
+WAL with synchronous=NORMAL: a commit survives a killed process, and costs well under a millisecond.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import AppError
+
+log = logging.getLogger(__name__)
+
+# Append only: the number of scripts that have run is kept in PRAGMA user_version.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE conversations (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL DEFAULT '',
+        scheme TEXT NOT NULL,
+        model TEXT NOT NULL DEFAULT '',
+        leaf TEXT,
+        cached_tokens INTEGER NOT NULL DEFAULT 0,
+        cached_bytes INTEGER NOT NULL DEFAULT 0,
+        created REAL NOT NULL,
+        updated REAL NOT NULL,
+        deleted REAL
+    );
+    CREATE TABLE messages (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        conversation TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+        parent TEXT,
+        role TEXT NOT NULL,
+        content TEXT NOT NULL DEFAULT '',
+        state TEXT NOT NULL,
+        error TEXT NOT NULL DEFAULT '',
+        scheme TEXT NOT NULL DEFAULT '',
+        prompt_tokens INTEGER NOT NULL DEFAULT 0,
+        reused_tokens INTEGER NOT NULL DEFAULT 0,
+        generated_tokens INTEGER NOT NULL DEFAULT 0,
+        prefill_tokens_per_s REAL NOT NULL DEFAULT 0,
+        tokens_per_s REAL NOT NULL DEFAULT 0,
+        created REAL NOT NULL
+    );
+    CREATE INDEX messages_of ON messages(conversation, seq);
+    CREATE TABLE samples (
+        seq INTEGER PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+        tokens INTEGER NOT NULL,
+        used_bytes INTEGER NOT NULL,
+        scheme TEXT NOT NULL
+    );
+    CREATE INDEX samples_of ON samples(conversation, seq);
+    CREATE TABLE switches (
+        seq INTEGER PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+        after_message TEXT,
+        from_scheme TEXT NOT NULL,
+        to_scheme TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        bytes_before INTEGER NOT NULL,
+        bytes_after INTEGER NOT NULL,
+        method TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        created REAL NOT NULL
+    );
+    CREATE INDEX switches_of ON switches(conversation, seq);
+    CREATE TABLE snapshots (
+        conversation TEXT PRIMARY KEY REFERENCES conversations(id) ON DELETE CASCADE,
+        file TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        scheme TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        seconds REAL NOT NULL,
+        saved REAL NOT NULL
+    );
+    """,
+)
+
+# Primary result codes that say nothing about the file's content.
+_NOT_DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
+
+
+@dataclass(frozen=True)
+class OpenedDatabase:
+    """`notice` is a sentence for the user when the file couldn't be used as it was, else empty."""
+
+    connection: sqlite3.Connection
+    notice: str
+
+
+def open_database(path: Path) -> OpenedDatabase:
+    """Open `path`, make it or bring it up to date.
+
+    A damaged file is set aside under another name and what can be read of it copied into a new one. Raises AppError,
+    with the file untouched, when it can't be read or was written by a later version.
+    """
+    try:
+        return OpenedDatabase(_connect(path), "")
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _NOT_DAMAGE:
+            raise AppError(
+                f"The conversations in {path} can't be opened: {error}. They are untouched.",
+                "Check that the folder is yours, that its disk isn't full and that no other program holds the file.",
+                repr(error),
+            ) from error
+        log.warning("%s is damaged: %s", path, error)
+    aside = _set_aside(path)
+    connection = _connect(path)
+    count = _salvage(aside, connection)
+    return OpenedDatabase(
+        connection,
+        f"The file with your conversations was damaged. {count} of them could be read and were copied to a new file; "
+        f"the old one is kept as {aside}.",
+    )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # Text that isn't UTF-8 must not hide the other rows.
+    connection = sqlite3.connect(path, isolation_level=None, timeout=2.0)
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(MIGRATIONS):
+            raise AppError(
+                f"The conversations in {path} were written by a later version of this program. They are untouched.",
+                "Install that version again to read them.",
+                f"database version {version}, known {len(MIGRATIONS)}",
+            )
+        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("quick_check found damage")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        for number in range(version, len(MIGRATIONS)):
+            # Script and number in one transaction: a crash leaves the old version or the new one, nothing between.
+            connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+        connection.execute("SELECT count(*) FROM conversations").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_aside(path: Path) -> Path:
+    aside = path.with_name(f"{path.stem}-damaged-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1000:03}.db")
+    path.replace(aside)
+    for ending in ("-wal", "-shm"):
+        journal = path.with_name(path.name + ending)
+        if journal.exists():
+            journal.replace(aside.with_name(aside.name + ending))
+    return aside
+
+
+def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
+    """Copy the rows of `damaged` that can still be read into a fresh database. Returns the count of conversations."""
+    columns = {
+        table: [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
+        for table in ("conversations", "messages")
+    }
+    copied = {"conversations": 0, "messages": 0}
+    with closing(sqlite3.connect(damaged)) as source:
+        source.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        for table, names in columns.items():
+            put = f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(names))})"
+            try:
+                for row in source.execute(f"SELECT {','.join(names)} FROM {table} ORDER BY rowid"):
+                    try:
+                        copied[table] += connection.execute(put, row).rowcount
+                    except sqlite3.IntegrityError as error:
+                        log.warning("a row of %s is lost: %s", table, error)
+            except sqlite3.DatabaseError as error:
+                log.warning("the rest of %s can't be read: %s", table, error)
+    return copied["conversations"]

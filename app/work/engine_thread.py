@@ -1,0 +1,125 @@
+"""The engine in its thread: the only one that imports and touches MLX.
+
+The window submits commands and hears events through one signal. MLX's streams belong to threads and lazy arrays carry
+their maker's stream, so one thread lives as long as the program and does everything: load, generate, compress, save.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
+
+from app import paths
+from app.events import Command, Event, Generate, LoadModel, SwitchScheme
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+
+log = logging.getLogger(__name__)
+
+# What Stop can stop. The others are short.
+_STOPPABLE = (LoadModel, Generate, SwitchScheme)
+
+
+@dataclass(frozen=True)
+class _Job:
+    command: Command
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class EngineThread(QObject):
+    """Runs the engine in a thread of its own, one command after another.
+
+    `event_emitted(object)` carries each of app.events' events. Connect it to a bound method of a QObject of the GUI's
+    thread: it is then called there.
+    """
+
+    event_emitted = Signal(object)
+
+    def __init__(self, snapshots: Path | None = None, parent: QObject | None = None) -> None:
+        """`snapshots` is the folder of cache files; the user's own by default."""
+        super().__init__(parent)
+        self._snapshots = snapshots or paths.snapshots_dir()
+        self._jobs: deque[_Job] = deque()  # the first one is running, or next
+        self._changed = threading.Condition()
+        self._closing = False
+        # A daemon: a native call that never returns mustn't keep the process alive.
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread. Call it when the window is on screen: importing MLX takes about a second."""
+        self._thread.start()
+
+    def submit(self, command: Command) -> None:
+        """Queue a command. Returns at once; its events follow, in order."""
+        with self._changed:
+            self._jobs.append(_Job(command))
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Stop the load, reply or rebuild that runs, or the next one queued. What follows it in the queue goes on."""
+        with self._changed:
+            for job in self._jobs:
+                if isinstance(job.command, _STOPPABLE):
+                    job.stop.set()
+                    return
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command runs or waits."""
+        return bool(self._jobs)
+
+    def shutdown(self, timeout_s: float = 3.0) -> bool:
+        """Stop what runs, drop what waits, save changed caches and end the thread, within `timeout_s` seconds.
+
+        All events sent until then have been delivered when this returns. False means that the thread is stuck in a
+        native call: the process should then end with os._exit, since MLX can't be torn down under a running thread.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            self._closing = True
+            for job in self._jobs:
+                job.stop.set()
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, deadline - time.monotonic()))
+        if QCoreApplication.instance() is not None:
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.MetaCall)
+        return not self._thread.is_alive()
+
+    # ------------------------------------------------------------ in the engine's thread
+
+    def _run(self) -> None:
+        # Imported here: the window must be on screen before MLX is loaded.
+        from app.engine.engine import Engine
+
+        engine = Engine(self._snapshots)
+        while (job := self._next()) is not None:
+            self._perform(engine, job)
+            with self._changed:
+                self._jobs.popleft()
+        for event in engine.close():
+            self.event_emitted.emit(event)
+
+    def _next(self) -> _Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._jobs)
+            return None if self._closing else self._jobs[0]
+
+    def _perform(self, engine: Engine, job: _Job) -> None:
+        try:
+            for event in engine.run(job.command, job.stop):
+                self._send(event)
+        except Exception:
+            # Engine.run answers every expected failure with an event; this is a fault of the program. The thread lives on.
+            log.exception("%s failed", type(job.command).__name__)
+
+    def _send(self, event: Event) -> None:
+        self.event_emitted.emit(event)
