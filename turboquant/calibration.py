@@ -1,0 +1,82 @@
+"""Statistics of a conversation's own keys and queries that make its packed keys more exact at the same size.
+
+Keys carry a large constant in each channel; subtracting a mean per segment and adding q . mean to the scores is exact.
+Scaling channel j by sqrt(rms q_j / rms k_j) spends the rounding error where queries don't look.
+"""
+
+from __future__ import annotations
+
+import mlx.core as mx
+
+SEGMENT = 512  # tokens that share an offset when many are packed at once
+SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
+
+
+class Calibration:
+    """Per layer: running query power until the scale is fixed; the scale; one key offset a segment.
+
+    Offsets and scale are kept in float16 and used as stored, so that encoder and attention agree exactly.
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
+        self.channel_scale: mx.array | None = None  # (B, H, D) float16
+        self.offsets: mx.array | None = None  # (B, H, G, D) float16
+        self.segment_starts: tuple[int, ...] = ()
+
+    def observe(self, queries: mx.array, kv_heads: int) -> None:
+        """Add queries (B, Hq, L, D), after RoPE, to the statistics; does nothing once the scale is fixed."""
+        if not self.enabled or self.channel_scale is not None:
+            return
+        batch, _, _, dim = queries.shape
+        grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
+        power = mx.square(grouped).sum(axis=2)
+        self.query_power = power if self.query_power is None else self.query_power + power
+
+    def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:
+        """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).
+
+        `keys` (B, H, n >= rows, D) are those keys and what newer ones are known. A segment opens where the last one is
+        long enough; the first also fixes the channel scale.
+        """
+        if not self.enabled:
+            return rows, None
+        if self.offsets is not None and start - self.segment_starts[-1] < SEGMENT_MIN:
+            return min(rows, SEGMENT_MIN - (start - self.segment_starts[-1])), self.offsets[:, :, -1]
+        share = rows if self.offsets is None else min(rows, SEGMENT)
+        sample = keys[:, :, : share if share >= SEGMENT_MIN else SEGMENT].astype(mx.float32)
+        mean = sample.mean(axis=2).astype(mx.float16)
+        if self.channel_scale is None and self.query_power is not None:
+            centred = sample - mean.astype(mx.float32)[:, :, None]
+            self.channel_scale = _scale(self.query_power, mx.square(centred).sum(axis=2))
+        added = mean[:, :, None]
+        self.offsets = added if self.offsets is None else mx.concatenate([self.offsets, added], axis=2)
+        self.segment_starts += (start,)
+        return share, mean
+
+    def truncate(self, rows: int) -> None:
+        """Forget the segments that begin at or behind body row `rows`."""
+        kept = sum(start < rows for start in self.segment_starts)
+        if kept == len(self.segment_starts):
+            return
+        self.segment_starts = self.segment_starts[:kept]
+        if kept and self.offsets is not None:
+            self.offsets = self.offsets[:, :, :kept]
+        else:
+            self.offsets = self.channel_scale = None
+
+    def arrays(self) -> list[mx.array]:
+        return [a for a in (self.query_power, self.channel_scale, self.offsets) if a is not None]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in self.arrays())
+
+
+def _scale(query_power: mx.array, key_power: mx.array) -> mx.array:
+    """sqrt(rms q / rms k) per channel, normalised to a geometric mean of 1 (a common factor changes nothing)."""
+    tiny = 1e-12
+    log = mx.log(mx.maximum(query_power, tiny)) - mx.log(mx.maximum(key_power, tiny))
+    log = (log - log.mean(axis=-1, keepdims=True)) / 4
+    return mx.exp(mx.clip(log, -4.0, 4.0)).astype(mx.float16)

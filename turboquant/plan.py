@@ -1,0 +1,131 @@
+"""Which layer gets which cache, and why: make, convert, compress and switch a model's list of caches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import mlx.nn as nn
+from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
+
+from turboquant import attention
+from turboquant.cache import Method, TurboQuantCache
+from turboquant.errors import NeedsRebuild
+from turboquant.schemes import Scheme, parse
+from turboquant.segments import Policy
+
+_REASON = "turboquant_reason"  # set on mlx-lm's own caches, so that a list of caches explains itself
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """One layer: the class of its cache, and the scheme it packs with or the reason why it doesn't."""
+
+    index: int
+    kind: str
+    scheme: str | None
+    reason: str
+
+
+def make_cache(
+    model: nn.Module, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True
+) -> list[Any]:
+    """Caches for mlx-lm's `prompt_cache`: compressed where a layer can be, mlx-lm's own with a reason elsewhere.
+
+    Raises UnknownScheme.
+    """
+    wanted = parse(scheme)
+    attention.install()
+    caches = make_prompt_cache(model)
+    for i, cache in enumerate(caches):
+        if reason := _obstacle(model, caches, i):
+            setattr(cache, _REASON, reason)
+        else:
+            caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate)
+    return caches
+
+
+def convert(model: nn.Module, caches: list[Any], scheme: Scheme | str) -> list[Any]:
+    """Caches of `scheme` that hold what mlx-lm's `caches` of this model hold, packed at once, one layer at a time.
+
+    Layers that can't be packed are passed on as they are. There are no query statistics: keys get offsets only.
+    """
+    converted = make_cache(model, scheme)
+    for i, (fresh, old) in enumerate(zip(converted, caches, strict=True)):
+        if not isinstance(fresh, TurboQuantCache):
+            setattr(old, _REASON, getattr(fresh, _REASON))
+            converted[i] = old
+        elif not old.empty():
+            fresh.update_and_fetch(*old.state)
+            fresh.compress()
+    return converted
+
+
+def compress(caches: list[Any]) -> None:
+    """Begin the second phase now, one layer at a time; without it the first decode step does."""
+    for cache in packable(caches):
+        cache.compress()
+
+
+def packable(caches: list[Any]) -> list[TurboQuantCache]:
+    """Those of a model's caches that are this library's."""
+    return [cache for cache in caches if isinstance(cache, TurboQuantCache)]
+
+
+def describe(caches: list[Any]) -> list[LayerReport]:
+    """What each layer does, and the reason where it isn't packed."""
+    reports = []
+    for i, cache in enumerate(caches):
+        if isinstance(cache, TurboQuantCache):
+            kind, reason = "attention", cache.reason
+            scheme = None if reason else cache.scheme.name
+        else:
+            kind, reason, scheme = type(cache).__name__, getattr(cache, _REASON, "not planned by turboquant"), None
+        reports.append(LayerReport(i, kind, scheme, reason))
+    return reports
+
+
+def switch_method(caches: list[Any], scheme: Scheme | str) -> Method:
+    """What `switch` would do: the most costly of the layers' methods."""
+    wanted = parse(scheme)
+    order: tuple[Method, ...] = ("unchanged", "empty", "encoded", "requantised", "rebuild")
+    methods = {cache.method(wanted) for cache in packable(caches)} or {"unchanged"}
+    return cast(Method, max(methods, key=order.index))
+
+
+def switch(caches: list[Any], scheme: Scheme | str) -> Method:
+    """Hold the same tokens under another scheme, in place, one layer at a time.
+
+    Exact data is encoded, packed data requantised to fewer bits. Raises NeedsRebuild, with every layer unchanged, where
+    a layer's packed data can't serve the scheme.
+    """
+    wanted = parse(scheme)
+    method = switch_method(caches, wanted)
+    if method == "rebuild":
+        raise NeedsRebuild(
+            f"{wanted} keeps more than this cache still holds. The cache is unchanged; prefill its tokens again."
+        )
+    for cache in packable(caches):
+        cache.switch(wanted)
+    return method
+
+
+def _obstacle(model: nn.Module, caches: list[Any], index: int) -> str:
+    """Why this layer keeps mlx-lm's own cache; empty where it doesn't."""
+    cache = caches[index]
+    if isinstance(cache, RotatingKVCache):
+        return f"sliding window of {cache.max_size} tokens: stays raw in this version"
+    if isinstance(cache, ArraysCache):
+        return "keeps a recurrent state, no keys and values"
+    if type(cache) is not KVCache:
+        return f"its {type(cache).__name__} is of a kind that stays raw"
+    layers = model.layers
+    if len(layers) != len(caches):
+        return "the model's caches don't correspond to its layers one to one"
+    if getattr(getattr(model, "args", None), "num_kv_shared_layers", 0):
+        return "other layers read this layer's keys and values"
+    if attention.has_latent_attention(layers[index]):
+        return "multi-head latent attention: the latents stay raw"
+    if not attention.is_routed(layers[index]):
+        return "its attention doesn't go through mlx-lm's shared function"
+    return ""

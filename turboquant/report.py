@@ -1,0 +1,101 @@
+"""Measured and predicted bytes of a model's caches. Every size on screen comes from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+from mlx.utils import tree_flatten
+
+from turboquant.cache import TurboQuantCache
+from turboquant.plan import packable
+from turboquant.schemes import RAW_BYTES, Scheme, parse
+from turboquant.segments import PackedBuffer
+
+
+@dataclass(frozen=True)
+class CacheReport:
+    """Bytes of one sequence's caches. used = packed + raw + statistics + others (layers that aren't this library's).
+
+    `fp16_bytes`: the same tokens in 16 bits, other layers as they are. `raw_tokens`: of a packed layer (the most).
+    """
+
+    scheme: str
+    tokens: int
+    used_bytes: int
+    allocated_bytes: int
+    fp16_bytes: int
+    packed_bytes: int
+    raw_bytes: int
+    statistics_bytes: int
+    other_bytes: int
+    raw_tokens: int
+    layers_compressed: int
+    layers_total: int
+
+
+def measure(caches: list[Any]) -> CacheReport:
+    """Counts the arrays that the caches hold; nothing is derived from nominal bits."""
+    ours = packable(caches)
+    others = [cache for cache in caches if not isinstance(cache, TurboQuantCache)]
+    packed = sum(b.used_bytes for c in ours for b in (c.body_keys, c.body_values) if isinstance(b, PackedBuffer))
+    statistics = sum(c.calibration.nbytes for c in ours)
+    used = sum(c.used_bytes for c in ours)
+    other = sum(_state_bytes(c) for c in others)
+    return CacheReport(
+        scheme=ours[0].scheme.name if ours else "none",
+        tokens=max((_tokens(c) for c in caches), default=0),
+        used_bytes=used + other,
+        allocated_bytes=sum(c.nbytes for c in caches if not c.empty()),
+        fp16_bytes=sum(_fp16_bytes(c) for c in ours) + other,
+        packed_bytes=packed,
+        raw_bytes=used - packed - statistics,
+        statistics_bytes=statistics,
+        other_bytes=other,
+        raw_tokens=max((c.offset - c.body_values.count for c in ours), default=0),
+        layers_compressed=sum(c.packing and c.can_pack for c in ours),
+        layers_total=len(caches),
+    )
+
+
+def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
+    """Used bytes of these layers under `scheme` after a prefill of `tokens`: packed, raw first tokens and tail.
+
+    Statistics aren't predicted (a few hundred bytes a head). 0 before the first token, when no shape is known.
+    """
+    wanted = parse(scheme)
+    total = sum(_state_bytes(c) for c in caches if not isinstance(c, TurboQuantCache))
+    for cache in packable(caches):
+        if cache.empty():
+            continue
+        batch, heads, key_dim, value_dim = _shape(cache)
+        raw = tokens if cache.reason or not wanted.compresses else cache.policy.raw_tokens(tokens)
+        total += batch * heads * (key_dim + value_dim) * RAW_BYTES * raw
+        total += batch * heads * wanted.bytes_per_token(key_dim, value_dim) * (tokens - raw)
+    return total
+
+
+def _shape(cache: TurboQuantCache) -> tuple[int, int, int, int]:
+    """(batch, kv heads, key dim, value dim) of a cache that isn't empty."""
+    keys = cache.tail_keys if cache.tail_keys.count else cache.first_keys
+    values = cache.tail_values if cache.tail_values.count else cache.first_values
+    batch, heads, _, key_dim = keys.view().shape
+    return batch, heads, key_dim, values.view().shape[-1]
+
+
+def _fp16_bytes(cache: TurboQuantCache) -> int:
+    if cache.empty():
+        return 0
+    batch, heads, key_dim, value_dim = _shape(cache)
+    return batch * heads * (key_dim + value_dim) * RAW_BYTES * cache.offset
+
+
+def _tokens(cache: Any) -> int:
+    return int(getattr(cache, "offset", 0))
+
+
+def _state_bytes(cache: Any) -> int:
+    if cache.empty():
+        return 0
+    return sum(a.nbytes for _, a in tree_flatten(cache.state) if isinstance(a, mx.array))

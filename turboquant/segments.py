@@ -1,0 +1,143 @@
+"""Where tokens are stored: growing buffers, raw or packed, and the policy that says which token is stored how.
+
+A sequence is three stretches: the first tokens (raw), the body (packed, or raw keys with packed values), and the tail
+(raw). The tail is flushed into the body in blocks, so that the newest tokens always stay raw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mlx.core as mx
+
+from turboquant.codec import Codec, Packed
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How many tokens stay raw: the `first` ones, and at least `tail` of the newest; `block` are flushed together."""
+
+    first: int = 4
+    tail: int = 32
+    block: int = 64
+
+    def flushable(self, pending: int) -> int:
+        """How many of `pending` raw tokens are to be packed now: whole blocks, `tail` tokens kept."""
+        return max(pending - self.tail, 0) // self.block * self.block
+
+    def raw_tokens(self, tokens: int) -> int:
+        """Raw tokens of a compressed sequence that was prefilled to `tokens` and never trimmed."""
+        return tokens - self.flushable(tokens - min(self.first, tokens))
+
+
+class Buffer:
+    """(B, H, capacity, ...) growing along axis 2 in steps; the first `count` rows are in use."""
+
+    def __init__(self, step: int = 256) -> None:
+        self.step = step
+        self.array: mx.array | None = None
+        self.count = 0
+
+    def append(self, x: mx.array) -> None:
+        """Add x (B, H, n, ...) behind the rows in use."""
+        total = self.count + x.shape[2]
+        if self.array is None:
+            self.array = self._allocate(x, total)
+        elif total > self.array.shape[2]:
+            grown = self._allocate(x, total)
+            grown[:, :, : self.count] = self.array[:, :, : self.count]
+            self.array = grown
+        self.array[:, :, self.count : total] = x
+        self.count = total
+
+    def _allocate(self, like: mx.array, rows: int) -> mx.array:
+        capacity = (rows + self.step - 1) // self.step * self.step
+        return mx.zeros((*like.shape[:2], capacity, *like.shape[3:]), dtype=like.dtype)
+
+    def view(self, start: int = 0, stop: int | None = None) -> mx.array:
+        """Rows start..stop (default: all in use)."""
+        assert self.array is not None
+        return self.array[:, :, start : self.count if stop is None else stop]
+
+    def drop_first(self, n: int) -> None:
+        """Forget the oldest n rows; the capacity shrinks to what the rest needs."""
+        rest = self.view(n)
+        self.array, self.count = None, 0
+        if rest.shape[2]:
+            self.append(rest)
+
+    def truncate(self, count: int) -> None:
+        """Keep the oldest `count` rows. Nothing is freed but the last row."""
+        self.count = count
+        if count == 0:
+            self.array = None
+
+    @property
+    def used_bytes(self) -> int:
+        return 0 if self.array is None else self.array.nbytes // self.array.shape[2] * self.count
+
+    @property
+    def allocated_bytes(self) -> int:
+        return 0 if self.array is None else self.array.nbytes
+
+    def arrays(self) -> list[mx.array]:
+        return [] if self.array is None else [self.array]
+
+
+class PackedBuffer:
+    """Growing words (B, H, capacity, W) and norms (B, H, capacity) of one codec."""
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec = codec
+        self.words = Buffer()
+        self.norms = Buffer()
+
+    def append(self, packed: Packed) -> None:
+        self.words.append(packed.words)
+        self.norms.append(packed.norms)
+
+    def view(self, start: int = 0, stop: int | None = None) -> Packed:
+        return Packed(self.words.view(start, stop), self.norms.view(start, stop))
+
+    def truncate(self, count: int) -> None:
+        self.words.truncate(count)
+        self.norms.truncate(count)
+
+    @property
+    def count(self) -> int:
+        return self.words.count
+
+    @property
+    def used_bytes(self) -> int:
+        return self.words.used_bytes + self.norms.used_bytes
+
+    @property
+    def allocated_bytes(self) -> int:
+        return self.words.allocated_bytes + self.norms.allocated_bytes
+
+    def arrays(self) -> list[mx.array]:
+        return self.words.arrays() + self.norms.arrays()
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """What attention reads: buffers with their capacity, never sliced copies; the counts say how far they are filled.
+
+    The tail is in order after the body, the body after the first tokens. `offsets` (B, H, G, Dk) and
+    `channel_scale` (B, H, Dk) belong to packed keys: key t of the body, in segment g, was stored as
+    (k - offsets[g]) * channel_scale, and segment g starts at body row `segment_starts[g]` (ascending, the first is 0).
+    """
+
+    first_keys: Buffer
+    first_values: Buffer
+    body_keys: Buffer | PackedBuffer
+    body_values: Buffer | PackedBuffer
+    tail_keys: Buffer
+    tail_values: Buffer
+    offsets: mx.array | None = None
+    segment_starts: tuple[int, ...] = ()
+    channel_scale: mx.array | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.first_keys.count + self.body_values.count + self.tail_keys.count

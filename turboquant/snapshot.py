@@ -1,0 +1,217 @@
+"""Cache files: own format, versioned, checksummed, written atomically.
+
+    magic "TQCACHE\\0", format version (u32), header length (u32), header (JSON, UTF-8), arrays, BLAKE2b-256 of all before
+
+The header names the tokens, the scheme, the model's fingerprint and, for each layer, what its cache is and which codec
+packed it; the arrays follow in the header's order. A file of another version, model, scheme or codec is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+from mlx.utils import tree_flatten, tree_unflatten
+
+from turboquant.cache import TurboQuantCache
+from turboquant.errors import SnapshotDamaged, SnapshotMismatch, TurboQuantError
+from turboquant.plan import make_cache, packable
+from turboquant.schemes import Scheme, parse
+
+MAGIC = b"TQCACHE\0"
+VERSION = 1
+_PREFIX = struct.Struct("<8sII")
+_DIGEST_BYTES = 32
+_MAX_HEADER = 64 << 20
+_CHUNK = 4 << 20
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What `load` brings back: caches ready for mlx-lm and the token ids that they hold."""
+
+    caches: list[Any]
+    tokens: list[int]
+    scheme: str
+
+
+def fingerprint(model: nn.Module) -> str:
+    """A hash of every parameter's name, shape and type, and of its first values: tells models and conversions apart."""
+    digest = hashlib.blake2b(digest_size=16)
+    parameters = tree_flatten(model.parameters())
+    heads = [array.reshape(-1)[:64].astype(mx.float32) for _, array in parameters]
+    mx.eval(heads)
+    for (name, array), head in zip(parameters, heads, strict=True):
+        digest.update(f"{name} {array.shape} {array.dtype}".encode())
+        digest.update(np.array(head).tobytes())
+    return digest.hexdigest()
+
+
+def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: str) -> int:
+    """Write the caches, which hold `tokens`; returns the file's bytes. An existing file stays whole until the end."""
+    path = Path(path)
+    held = {cache.offset for cache in packable(caches)}
+    if held - {len(tokens)}:
+        raise TurboQuantError(f"The caches hold {sorted(held)} tokens, not {len(tokens)}. Nothing was written.")
+    layers, arrays = [], []
+    for cache in caches:
+        layer, held_arrays = _describe(cache)
+        layers.append(layer)
+        arrays.extend(held_arrays)
+    ours = packable(caches)
+    header = {
+        "tokens": [int(t) for t in tokens],
+        "fingerprint": fingerprint,
+        "scheme": ours[0].scheme.name if ours else "none",
+        "layers": layers,
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    try:
+        with temporary.open("wb") as file:
+            for part in _parts(text, arrays):
+                digest.update(part)
+                file.write(part)
+            file.write(digest.digest())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+    return path.stat().st_size
+
+
+def read_header(path: Path | str) -> dict[str, Any]:
+    """The header, without reading the arrays or checking the checksum. Raises SnapshotDamaged, SnapshotMismatch."""
+    with _opened(Path(path)) as file:
+        return _header(file)[0]
+
+
+def load(path: Path | str, model: nn.Module, fingerprint: str, scheme: Scheme | str | None = None) -> Snapshot:
+    """Caches for `model` from a file whose checksum, fingerprint, scheme (where given) and codecs agree.
+
+    Raises SnapshotDamaged or SnapshotMismatch, and leaves the file as it is.
+    """
+    path = Path(path)
+    with _opened(path) as file:
+        _verify(file, path)
+        header, _ = _header(file)
+        if header["fingerprint"] != fingerprint:
+            raise SnapshotMismatch("The cache file was made by another model; its text is kept, the cache is rebuilt.")
+        if scheme is not None and parse(scheme).name != header["scheme"]:
+            raise SnapshotMismatch(f"The cache file holds {header['scheme']}, not {parse(scheme)}.")
+        caches = make_cache(model, header["scheme"])
+        layers = header["layers"]
+        if len(layers) != len(caches):
+            raise SnapshotMismatch(f"The cache file has {len(layers)} layers, the model {len(caches)}.")
+        for i, layer in enumerate(layers):
+            caches[i] = _restore(caches[i], layer, file)
+    return Snapshot(caches, header["tokens"], header["scheme"])
+
+
+def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
+    if isinstance(cache, TurboQuantCache):
+        named = cache.arrays()
+        layer: dict[str, Any] = {"class": "TurboQuantCache", "cache": cache.describe()}
+    else:
+        flat = [] if cache.empty() else tree_flatten(cache.state)
+        named = {name: value for name, value in flat if isinstance(value, mx.array)}
+        scalars = {name: value for name, value in flat if not isinstance(value, mx.array)}
+        layer = {"class": type(cache).__name__, "scalars": scalars}
+    layer["arrays"] = [[name, str(a.dtype).split(".")[-1], list(a.shape)] for name, a in named.items()]
+    return layer, list(named.values())
+
+
+def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
+    if layer["class"] != type(fresh).__name__:
+        raise SnapshotMismatch(f"A layer was stored as {layer['class']}, the model uses {type(fresh).__name__}.")
+    arrays = {name: _read(file, dtype, shape) for name, dtype, shape in layer["arrays"]}
+    if isinstance(fresh, TurboQuantCache):
+        fresh.restore(layer["cache"], arrays)
+        return fresh
+    items = [*arrays.items(), *layer["scalars"].items()]
+    if not items:
+        return fresh
+    restored = type(fresh).from_state(tree_unflatten(items))
+    restored.__dict__ = {**fresh.__dict__, **restored.__dict__}  # what isn't state: the window's size, the reason
+    return restored
+
+
+def _parts(header: bytes, arrays: list[mx.array]) -> Iterator[bytes | memoryview]:
+    yield _PREFIX.pack(MAGIC, VERSION, len(header))
+    yield header
+    for array in arrays:  # one at a time: a cut array is a copy
+        yield memoryview(np.array(_as_bytes(array))).cast("B")
+
+
+def _as_bytes(array: mx.array) -> mx.array:
+    return mx.contiguous(array).view(mx.uint8) if array.size else mx.zeros((0,), dtype=mx.uint8)
+
+
+def _read(file: BinaryIO, dtype: str, shape: list[int]) -> mx.array:
+    kind = getattr(mx, dtype)
+    count = int(np.prod(shape, dtype=np.int64)) * kind.size
+    data = np.frombuffer(file.read(count), np.uint8)
+    if kind == mx.bool_:
+        return mx.array(data.astype(bool)).reshape(shape)
+    return mx.array(data).view(kind).reshape(shape)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise SnapshotDamaged(f"The cache file {path.name} can't be read ({error.strerror}).") from error
+
+
+def _header(file: BinaryIO) -> tuple[dict[str, Any], int]:
+    file.seek(0)
+    prefix = file.read(_PREFIX.size)
+    if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
+        raise SnapshotDamaged("This isn't a cache file, or its beginning is damaged.")
+    _, version, length = _PREFIX.unpack(prefix)
+    if version != VERSION:
+        raise SnapshotMismatch(f"The cache file has format version {version}; this program reads version {VERSION}.")
+    if length > _MAX_HEADER:
+        raise SnapshotDamaged("The cache file's header is damaged.")
+    try:
+        header = json.loads(file.read(length))
+    except ValueError as error:
+        raise SnapshotDamaged("The cache file's header is damaged.") from error
+    return header, _PREFIX.size + length
+
+
+def _verify(file: BinaryIO, path: Path) -> None:
+    left = path.stat().st_size - _DIGEST_BYTES
+    if left < _PREFIX.size:
+        raise SnapshotDamaged("The cache file is cut short.")
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    while left:
+        chunk = file.read(min(_CHUNK, left))
+        if not chunk:
+            raise SnapshotDamaged("The cache file is cut short.")
+        digest.update(chunk)
+        left -= len(chunk)
+    if file.read() != digest.digest():
+        raise SnapshotDamaged("The cache file's checksum doesn't match: it is damaged or cut short.")
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
