@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +57,11 @@ def turboquant_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def starter_model_path() -> Iterator[Path]:
+def starter_model_path() -> Path:
     """The folder of the real starter model, ready for `mlx_lm.load`."""
     from app.engine import starter
 
-    yield starter.install(models_dir=_STARTER_HOME)
+    return starter.install(models_dir=_STARTER_HOME)
 
 
 @pytest.fixture

@@ -1,0 +1,205 @@
+"""Reading a GGUF container: metadata, where each tensor lies, and the tensors' blocks as MLX wants them.
+
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3, little-endian). NumPy alone,
+because the importer may run in any thread and one thread owns MLX. Everything is checked against the file's size
+before it is read: a cut or malicious file ends in `GgufError`.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import AppError
+
+BLOCK = 32  # weights that share a scale, in every quantised type read here
+
+
+class GgufError(AppError):
+    """A GGUF file that can't be imported. Nothing of the import is left behind."""
+
+
+@dataclass(frozen=True)
+class BlockType:
+    """How `weights` values lie in `size` bytes; `bits` is 0 where they are plain floats."""
+
+    name: str
+    weights: int
+    size: int
+    bits: int = 0
+
+
+TYPES = {
+    0: BlockType("F32", 1, 4),
+    1: BlockType("F16", 1, 2),
+    2: BlockType("Q4_0", BLOCK, 18, 4),
+    3: BlockType("Q4_1", BLOCK, 20, 4),
+    8: BlockType("Q8_0", BLOCK, 34, 8),
+    30: BlockType("BF16", 1, 2),
+}
+# Known by name only, so that a refusal can say which it is.
+_OTHER_TYPES = {6: "Q5_0", 7: "Q5_1", 9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 15: "Q8_K"}
+
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """`shape` is row-major: the last axis is contiguous. `blocks` is the raw bytes, one row of the array a block."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: BlockType
+    blocks: NDArray[np.uint8]
+
+    def floats(self) -> NDArray[np.float32]:
+        """The values, dequantised, in `shape`."""
+        if self.type.bits:
+            codes, scales, biases = _affine(self.type, self.blocks)
+            values = codes * scales.astype(np.float32) + biases.astype(np.float32)
+        elif self.type.name == "BF16":
+            values = (self.blocks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        else:
+            values = self.blocks.view(np.float32 if self.type.name == "F32" else np.float16)
+        return values.reshape(self.shape).astype(np.float32, copy=False)
+
+    def packed(self) -> tuple[NDArray[np.uint32], NDArray[np.float16], NDArray[np.float16]]:
+        """MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases. No value changes."""
+        codes, scales, biases = _affine(self.type, self.blocks)
+        packed = codes[:, 0::2] | codes[:, 1::2] << np.uint8(4) if self.type.bits == 4 else codes
+        rows = self.shape[:-1]
+        return (
+            np.ascontiguousarray(packed).view("<u4").reshape(*rows, self.shape[-1] * self.type.bits // 32),
+            scales.reshape(*rows, self.shape[-1] // BLOCK),
+            biases.reshape(*rows, self.shape[-1] // BLOCK),
+        )
+
+
+def _affine(
+    kind: BlockType, blocks: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], NDArray[np.float16], NDArray[np.float16]]:
+    """(blocks, 32) codes, (blocks, 1) scales and biases: weight = code · scale + bias."""
+    scales = blocks[:, :2].copy().view(np.float16)
+    if kind.name == "Q8_0":
+        return blocks[:, 2:] ^ np.uint8(0x80), scales, scales * np.float16(-128)
+    if kind.name == "Q4_1":
+        biases, nibbles = blocks[:, 2:4].copy().view(np.float16), blocks[:, 4:]
+    else:
+        biases, nibbles = scales * np.float16(-8), blocks[:, 2:]
+    # The low nibbles are a block's first half, the high ones its second.
+    return np.concatenate([nibbles & 0x0F, nibbles >> 4], axis=1), scales, biases
+
+
+@dataclass(frozen=True)
+class GgufFile:
+    metadata: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+def read(path: Path) -> GgufFile:
+    """Map `path` and index it. Raises GgufError; OSError is turned into one too."""
+    try:
+        with path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # ValueError: an empty file
+        raise GgufError(f"{path.name} can't be read: {error}.", detail=repr(error)) from error
+    try:
+        return _Reader(content).file()
+    except (struct.error, UnicodeDecodeError, OverflowError) as error:
+        raise GgufError(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
+
+
+def setting(meta: dict[str, Any], key: str, kind: type) -> Any:
+    """The metadata value of `key`, which must be there and of exactly this `kind`."""
+    value = meta.get(key)
+    if type(value) is not kind:
+        found = "is missing" if value is None else f"is a {type(value).__name__}, not a {kind.__name__}"
+        raise GgufError(f"The file's metadata can't be used: {key} {found}.")
+    return value
+
+
+class _Reader:
+    def __init__(self, content: mmap.mmap) -> None:
+        self.content = content
+        self.at = 0
+
+    def file(self) -> GgufFile:
+        if self.content[:4] != b"GGUF":
+            raise GgufError("This isn't a GGUF file: it doesn't begin with GGUF.")
+        self.at = 4
+        version = self.number("I")
+        if version not in (2, 3):
+            raise GgufError(
+                f"This GGUF file has version {version:#x}; versions 2 and 3, little-endian, can be imported."
+            )
+        tensor_count, entry_count = self.number("Q"), self.number("Q")
+        metadata = {}
+        for _ in range(entry_count):
+            key = self.string()
+            metadata[key] = self.value(self.number("I"))
+        places = [self.place() for _ in range(tensor_count)]
+        align = metadata.get("general.alignment", 32)
+        if not isinstance(align, int) or align < 1:
+            raise GgufError(f"The file states an alignment of {align!r}.", "Download it again.")
+        start = -(-self.at // align) * align
+        return GgufFile(metadata, {place[0]: self.tensor(*place, start) for place in places})
+
+    def number(self, code: str) -> Any:
+        (value,) = struct.unpack_from("<" + code, self.content, self.at)
+        self.at += struct.calcsize("<" + code)
+        return value
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.content) - self.at:
+            raise struct.error(f"{size} bytes wanted at {self.at}, the file has {len(self.content)}")
+        self.at += size
+        return self.content[self.at - size : self.at]
+
+    def string(self) -> str:
+        return self.take(self.number("Q")).decode()
+
+    def value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self.string()
+        if kind == _ARRAY:
+            of, count = self.number("I"), self.number("Q")
+            if of in _SCALARS:
+                raw = self.take(count * struct.calcsize("<" + _SCALARS[of]))
+                return np.frombuffer(raw, "<" + _SCALARS[of]).tolist()
+            if of == _STRING:
+                return [self.string() for _ in range(count)]
+            raise GgufError(f"The file's metadata holds a list of an unknown kind ({of}).")
+        if kind not in _SCALARS:
+            raise GgufError(f"The file's metadata holds a value of an unknown kind ({kind}).")
+        return self.number(_SCALARS[kind])
+
+    def place(self) -> tuple[str, tuple[int, ...], int, int]:
+        name, axes = self.string(), self.number("I")
+        shape = tuple(self.number("Q") for _ in range(min(axes, 5)))
+        if not 1 <= axes <= 4:
+            raise GgufError(f"The tensor {name} has {axes} axes.", "Download the file again.")
+        return name, shape[::-1], self.number("I"), self.number("Q")
+
+    def tensor(self, name: str, shape: tuple[int, ...], type_id: int, offset: int, start: int) -> Tensor:
+        if type_id not in TYPES:
+            named = _OTHER_TYPES.get(type_id, f"number {type_id}")
+            wanted = ", ".join(kind.name for kind in TYPES.values())
+            raise GgufError(
+                f"The tensor {name} has the type {named}, which can't be imported.", f"Files with {wanted} can."
+            )
+        kind = TYPES[type_id]
+        if shape[-1] % kind.weights or not math.prod(shape):
+            raise GgufError(f"The tensor {name} of shape {shape} doesn't divide into blocks of {kind.weights}.")
+        count = math.prod(shape) // kind.weights
+        if start + offset + count * kind.size > len(self.content):
+            raise GgufError(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
+        blocks = np.frombuffer(self.content, np.uint8, count * kind.size, start + offset).reshape(count, kind.size)
+        return Tensor(name, shape, kind, blocks)
