@@ -1,0 +1,54 @@
+"""Every number that a person reads is written here: bytes, counts, rates, times. Decimal units, the locale's separators."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLocale
+
+
+def locale() -> QLocale:
+    """The system's locale; the "C" locale has no thousands separator, so it reads as English."""
+    system = QLocale()
+    return QLocale(QLocale.Language.English) if system.language() == QLocale.Language.C else system
+
+
+def count(value: int) -> str:
+    return locale().toString(int(value))
+
+
+def bytes_unit(largest: float) -> tuple[float, str]:
+    """(divisor, unit) that suits values up to `largest`, for an axis whose ticks share one unit."""
+    for divisor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if largest >= divisor:
+            return divisor, unit
+    return 1.0, "B"
+
+
+def data_size(size_bytes: float) -> str:
+    """"9.6 MB", "235 MB", "2.31 GB", "812 B"."""
+    # What would be rounded up to a thousand of a unit is written in the next one.
+    divisor, unit = bytes_unit(size_bytes * 1.0005)
+    value = size_bytes / divisor
+    if unit == "B":
+        decimals = 0
+    elif unit == "GB" and value < 10:
+        decimals = 2
+    else:
+        decimals = 1 if value < 99.95 else 0
+    return f"{locale().toString(value, 'f', decimals)} {unit}"
+
+
+def ratio(value: float) -> str:
+    return f"{locale().toString(value, 'f', 1)}×"
+
+
+def rate(tokens_per_s: float) -> str:
+    return f"{locale().toString(tokens_per_s, 'f', 1 if tokens_per_s < 99.95 else 0)} tok/s"
+
+
+def seconds(value: float) -> str:
+    return f"{locale().toString(value, 'f', 2 if value < 9.995 else 1)} s"
+
+
+def plain(value: float) -> str:
+    """A tick's number: no more decimals than it needs."""
+    return locale().toString(value, "g", 6) if value != int(value) else count(int(value))

@@ -1,0 +1,393 @@
+"""The pieces of a transcript: what the user wrote, what the model answered, and what happened between."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.errors import AppError
+from app.ui import formats, theme
+from app.ui.markdown import MarkdownWriter
+from app.ui.text_pane import CopyButton, PlainPane, TextPane
+
+FOLD_LINES = 12
+
+
+@dataclass(frozen=True)
+class ReplyFigures:
+    """What the line below a reply says. Zero or empty: unknown, and left out."""
+
+    scheme: str = ""
+    generated_tokens: int = 0
+    tokens_per_s: float = 0.0
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    state: str = "complete"  # complete, interrupted, length, partial or failed
+
+
+def small_label(text: str, parent: QWidget, role: str = "muted") -> QLabel:
+    label = QLabel(text, parent)
+    label.setFont(theme.font(theme.SMALL))
+    label.setProperty("role", role)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
+
+
+def quiet_button(text: str, parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
+    button.setText(text)
+    button.setFont(theme.font(theme.SMALL))
+    button.setProperty("role", "quiet")
+    return button
+
+
+class UserBubble(QWidget):
+    """The user's words at the right, as wide as they need; a long text is folded until asked for."""
+
+    PADDING_X, PADDING_Y = 14, 10
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = text
+        self.setAccessibleName(self.tr("You: {0}").format(text[:200]))
+        self._pane = PlainPane(text, self)
+        self._more = quiet_button(self.tr("Show all"), self)
+        self._more.clicked.connect(self.on_more_clicked)
+        self._more.hide()
+        self._folded = True
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def on_more_clicked(self) -> None:
+        self._folded = not self._folded
+        self._more.setText(self.tr("Show all") if self._folded else self.tr("Show less"))
+        self._arrange()
+
+    def resizeEvent(self, _event: QResizeEvent) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        limit = int(self.width() * 0.8) - 2 * self.PADDING_X
+        width = max(self._pane.natural_width(limit), 12)
+        left = self._bubble_left(width)
+        self._pane.setGeometry(left, self.PADDING_Y, width, self._pane.height())
+        self._pane.fit_height()
+        line = self._pane.document().documentLayout().blockBoundingRect(self._pane.document().begin()).height()
+        lines = max(1, self._pane.document().begin().layout().lineCount())
+        limit_height = int(line / lines * FOLD_LINES)
+        long = self._pane.height() > limit_height * 1.3
+        height = limit_height if long and self._folded else self._pane.height()
+        self._pane.setFixedHeight(height)
+        total = height + 2 * self.PADDING_Y
+        self._more.setVisible(long)
+        if long:
+            size = self._more.sizeHint()
+            self._more.setGeometry(left - 5, self.PADDING_Y + height + 4, size.width(), size.height())
+            total += size.height() + 2
+        self._box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
+        if total != self.height():
+            self.setFixedHeight(total)
+        self.update()
+
+    def _bubble_left(self, width: int) -> int:
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            return self.PADDING_X
+        return self.width() - width - self.PADDING_X
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.colors().bubble))
+        painter.drawRoundedRect(self._box, 13, 13)
+
+
+class Divider(QWidget):
+    """A thin line with a few words in its middle."""
+
+    def __init__(self, text: str, tip: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 2, 0, 2)
+        self.label = small_label(text, self)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setToolTip(tip)
+        layout.addStretch()
+        layout.addWidget(self.label)
+        layout.addStretch()
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QColor(theme.colors().line))
+        y = self.height() // 2
+        box = self.label.geometry()
+        painter.drawLine(0, y, max(0, box.left() - 12), y)
+        painter.drawLine(min(self.width(), box.right() + 12), y, self.width(), y)
+
+
+class Card(QWidget):
+    """A framed note with a headline, a sentence and buttons, in the text's column."""
+
+    def __init__(self, headline: str, text: str, tone: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tone = tone
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(18, 12, 14, 12)
+        self.column.setSpacing(4)
+        title = QLabel(headline, self)
+        title.setFont(theme.font(1.0, weight=theme.QFont.Weight.DemiBold))
+        title.setWordWrap(True)
+        title.setTextFormat(Qt.TextFormat.PlainText)
+        title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.column.addWidget(title)
+        if text:
+            label = QLabel(text, self)
+            label.setProperty("role", "muted")
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self.column.addWidget(label)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(8)
+        self._buttons.setContentsMargins(0, 6, 0, 0)
+        self._buttons.addStretch()
+        self.column.addLayout(self._buttons)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def add_button(self, text: str, *, primary: bool = False) -> QPushButton:
+        button = QPushButton(text, self)
+        if primary:
+            button.setProperty("role", "primary")
+        self._buttons.insertWidget(self._buttons.count() - 1, button)
+        return button
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(colors.line))
+        painter.setBrush(QColor(colors.panel))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(colors, self._tone)))
+        x = self.width() - 10 if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 7
+        painter.drawRoundedRect(QRectF(x, 12, 3, self.height() - 24), 1.5, 1.5)
+
+
+class ContextFullCard(Card):
+    """The prompt doesn't fit: nothing was generated, the user chooses."""
+
+    new_conversation_chosen = Signal()
+    drop_chosen = Signal(int)
+    cancel_chosen = Signal()
+
+    def __init__(self, prompt: int, context: int, droppable: int, parent: QWidget | None = None) -> None:
+        super().__init__(
+            self.tr("This conversation no longer fits the model's context."),
+            self.tr("The prompt takes {0} of {1} tokens. Nothing was generated and nothing was cut.").format(
+                formats.count(prompt), formats.count(context)
+            ),
+            "warn",
+            parent,
+        )
+        self._droppable = droppable
+        if droppable:
+            drop = self.add_button(
+                self.tr("Leave out the oldest turn")
+                if droppable == 1
+                else self.tr("Leave out the oldest {0} turns").format(formats.count(droppable)),
+                primary=True,
+            )
+            drop.setToolTip(self.tr("They stay in the transcript; the model no longer reads them."))
+            drop.clicked.connect(self.on_drop_clicked)
+        self.add_button(self.tr("New conversation"), primary=not droppable).clicked.connect(self.new_conversation_chosen)
+        self.add_button(self.tr("Cancel")).clicked.connect(self.cancel_chosen)
+
+    def on_drop_clicked(self) -> None:
+        self.drop_chosen.emit(self._droppable)
+
+
+class ReplyView(QWidget):
+    """An answer: streamed text, then its figures; or why there is none."""
+
+    retry_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Reply"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        self.pane = TextPane(self)
+        self.pane.setAccessibleName(self.tr("Reply"))
+        self._writer = MarkdownWriter(self.pane.document())
+        self._pending = ""
+        self._last_cost_s = 0.0
+        self._flush_timer = QTimer(self, singleShot=True)
+        self._flush_timer.timeout.connect(self.on_flush)
+        column.addWidget(self.pane)
+        self._progress = _Progress(self)
+        self._progress.hide()
+        column.addWidget(self._progress)
+        self._footer = QWidget(self)
+        row = QHBoxLayout(self._footer)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        self._figures = small_label("", self._footer)
+        self._figures.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(self._figures, 1)
+        self._again = quiet_button(self.tr("Try again"), self._footer)
+        self._again.clicked.connect(self.retry_clicked)
+        self._again.hide()
+        copy = CopyButton(self.source, self._footer)
+        copy.setToolTip(self.tr("Copy the whole reply as markdown"))
+        copy.setAccessibleName(self.tr("Copy this reply"))
+        row.addWidget(self._again)
+        row.addWidget(copy)
+        self._footer.hide()
+        column.addWidget(self._footer)
+        self._card: Card | None = None
+        self.pane.hide()
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def source(self) -> str:
+        return self._writer.source + self._pending
+
+    # ------------------------------------------------------------ while it is written
+
+    def show_progress(self, text: str, done: int = 0, total: int = 0) -> None:
+        self._progress.show_progress(text, done, total)
+
+    def add_text(self, text: str) -> None:
+        """More of the reply. It is drawn at once, or a little later when drawing has become expensive."""
+        self._progress.hide()
+        self._pending += text
+        if not self._flush_timer.isActive():
+            self._flush_timer.start(int(min(self._last_cost_s * 5000, 500)))
+
+    def on_flush(self) -> None:
+        if not self._pending:
+            return
+        started = time.perf_counter()
+        text, self._pending = self._pending, ""
+        self._writer.add(text)
+        self.pane.setVisible(bool(self._writer.source.strip()))
+        self.pane.set_caret(True)
+        self.pane.fit_height()
+        self._last_cost_s = time.perf_counter() - started
+
+    def finish(self, figures: ReplyFigures) -> None:
+        self._flush_timer.stop()
+        text, self._pending = self._pending, ""
+        self._writer.add(text)
+        self._writer.finish()
+        self._progress.hide()
+        self.pane.set_caret(False)
+        self.pane.setVisible(bool(self._writer.source.strip()))
+        self.pane.fit_height()
+        self._figures.setText(self._describe(figures))
+        self._figures.setToolTip(self._figures.text())
+        self._again.setVisible(figures.state in ("interrupted", "partial"))
+        self._footer.show()
+
+    def fail(self, error: AppError) -> None:
+        """Say why, below what was written so far, with a way to try again."""
+        self._progress.hide()
+        if self._card is not None:
+            self._card.deleteLater()
+        self._card = Card(error.message, error.hint, "bad", self)
+        self._card.setToolTip(error.detail)
+        self._card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
+        self.pane.set_caret(False)
+        self._footer.setVisible(bool(self.source().strip()))
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(layout.indexOf(self._footer), self._card)
+
+    def _describe(self, f: ReplyFigures) -> str:
+        parts = [f.scheme] if f.scheme else []
+        if f.generated_tokens:
+            parts.append(self.tr("{0} tokens").format(formats.count(f.generated_tokens)))
+        if f.tokens_per_s:
+            parts.append(formats.rate(f.tokens_per_s))
+        if f.prompt_tokens:
+            parts.append(
+                self.tr("reused {0} of {1} prompt tokens").format(
+                    formats.count(f.reused_tokens), formats.count(f.prompt_tokens)
+                )
+            )
+        notes = {
+            "interrupted": self.tr("stopped by you"),
+            "length": self.tr("ended at its length limit"),
+            "partial": self.tr("cut off when the program ended"),
+        }
+        if f.state in notes:
+            parts.append(notes[f.state])
+        return " · ".join(parts)
+
+    def on_theme_changed(self) -> None:
+        self._writer.rewrite()
+        self.pane.fit_height()
+
+
+class _Progress(QWidget):
+    """"Reading the prompt" with a slim bar."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(6)
+        self._label = small_label("", self)
+        self._bar = QProgressBar(self)
+        self._bar.setTextVisible(False)
+        self._bar.setMaximumWidth(260)
+        column.addWidget(self._label)
+        column.addWidget(self._bar)
+
+    def show_progress(self, text: str, done: int, total: int) -> None:
+        self._label.setText(text)
+        self._bar.setAccessibleName(text)
+        self._bar.setRange(0, total)
+        self._bar.setValue(done)
+        self._bar.setVisible(total > 0)
+        self.show()
+
+
+class EmptyState(QWidget):
+    """What a conversation without messages shows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setSpacing(8)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.title = QLabel(self.tr("What would you like to talk about?"), self)
+        self.title.setFont(theme.font(1.5, weight=theme.QFont.Weight.DemiBold))
+        self.detail = QLabel(self)
+        self.detail.setProperty("role", "muted")
+        for label in (self.title, self.detail):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
+            column.addWidget(label)
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, 120)
+
+

@@ -1,0 +1,85 @@
+"""A calm line above the transcript that says what happened; dismissable, with one action at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from app.ui import theme
+
+
+class Notice(QWidget):
+    """One message. `on_gone` is called once it goes without its action having been taken."""
+
+    def __init__(self, text: str, parent: QWidget, action: str, on_action: Callable[[], None] | None,
+                 timeout_s: float) -> None:  # fmt: skip
+        super().__init__(parent)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 6, 6)
+        self._icon = QLabel(self)
+        self._label = QLabel(text, self)
+        self._label.setWordWrap(True)
+        row.addWidget(self._icon)
+        row.addWidget(self._label, 1)
+        self._on_action = on_action
+        if on_action is not None:
+            button = QPushButton(action, self)
+            button.clicked.connect(self.on_action_clicked)
+            row.addWidget(button)
+        self._close = QToolButton(self)
+        self._close.setToolTip(self.tr("Dismiss"))
+        self._close.setAccessibleName(self.tr("Dismiss"))
+        self._close.clicked.connect(self.dismiss)
+        row.addWidget(self._close)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self.dismiss)
+        if timeout_s:
+            self._timer.start(int(timeout_s * 1000))
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
+
+    @property
+    def text(self) -> str:
+        return self._label.text()
+
+    def dismiss(self) -> None:
+        self.hide()
+        self.deleteLater()
+
+    def on_action_clicked(self) -> None:
+        assert self._on_action is not None
+        self._on_action()
+        self.dismiss()
+
+    def on_theme_changed(self) -> None:
+        self._icon.setPixmap(theme.icon("info", theme.colors().accent).pixmap(18, 18))
+        self._close.setIcon(theme.icon("close"))
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(theme.colors().line))
+        painter.setBrush(QColor(theme.colors().panel))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+
+
+class NoticeBar(QWidget):
+    """The notices that stand; the same text is shown once."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(6)
+
+    def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
+                    timeout_s: float = 0) -> None:  # fmt: skip
+        if text and text not in self.texts():
+            self._column.addWidget(Notice(text, self, action, on_action, timeout_s))
+
+    def texts(self) -> list[str]:
+        return [notice.text for notice in self.findChildren(Notice) if not notice.isHidden()]

@@ -1,0 +1,175 @@
+"""The dropdown of schemes. What was measured is bold; what is predicted is outlined, in italics, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.events import SchemeOption
+from app.ui import formats, theme
+
+OPTION_ROLE = Qt.ItemDataRole.UserRole
+Index = QModelIndex | QPersistentModelIndex
+
+
+class SchemePicker(QComboBox):
+    """`scheme_picked(name)` when the user has chosen. `set_measured` and `set_predicted` give the savings shown."""
+
+    scheme_picked = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("KV cache scheme"))
+        self.setItemDelegate(_Delegate(self))
+        self.setMaxVisibleItems(14)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._current = ""
+        self._measured = 0.0
+        self._predicted: Mapping[str, float] = {}
+        self.activated.connect(self.on_activated)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def set_options(self, options: Sequence[SchemeOption]) -> None:
+        self.clear()
+        for option in options:
+            self.addItem(option.name, option)
+        self.set_current(self._current)
+
+    def set_current(self, name: str) -> None:
+        self._current = name
+        self.setCurrentIndex(self.findText(name))
+        self.update()
+
+    def set_measured(self, ratio: float) -> None:
+        """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet."""
+        self._measured = ratio
+        self.update()
+
+    def set_predicted(self, ratios: Mapping[str, float]) -> None:
+        """The same for the other schemes at the present number of tokens, where that is known."""
+        self._predicted = ratios
+
+    def saving(self, option: SchemeOption) -> tuple[str, bool]:
+        """(text, measured)."""
+        if option.name == self._current and self._measured:
+            return self._words(self._measured), True
+        return self._words(self._predicted.get(option.name, option.ratio)), False
+
+    def _words(self, ratio: float) -> str:
+        if abs(ratio - 1) < 0.05:
+            return self.tr("as fp16")
+        if ratio < 1:
+            return self.tr("{0} larger").format(formats.ratio(1 / ratio))
+        return self.tr("{0} smaller").format(formats.ratio(ratio))
+
+    def describe(self, option: SchemeOption) -> str:
+        def part(bits: int) -> str:
+            return self.tr("{0}-bit").format(bits) if bits else "fp16"
+
+        if option.key_bits == option.value_bits:
+            return self.tr("{0} keys and values").format(part(option.key_bits))
+        return self.tr("{0} keys, {1} values").format(part(option.key_bits), part(option.value_bits))
+
+    def on_activated(self, row: int) -> None:
+        name = self.itemText(row)
+        if name != self._current:
+            # The old one stays shown until the engine has switched.
+            self.setCurrentIndex(self.findText(self._current))
+            self.scheme_picked.emit(name)
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, QFontMetrics(theme.font(1.08)).height() + 22)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        focus = self.hasFocus()
+        painter.setPen(QColor(colors.accent if focus else colors.line))
+        painter.setBrush(QColor(colors.hover if self.underMouse() else colors.background))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+        area = self.rect().adjusted(13, 0, -34, 0)
+        option = self.currentData(OPTION_ROLE)
+        painter.setFont(theme.font(1.08, weight=QFont.Weight.DemiBold))
+        painter.setPen(QColor(colors.text if self.isEnabled() else colors.muted))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self._current)
+        if isinstance(option, SchemeOption):
+            paint_saving(painter, area, *self.saving(option), self.tr("predicted"))
+        arrow = theme.icon("down", colors.muted)
+        left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        x = 12 if left else self.width() - 28
+        arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
+
+
+def paint_saving(painter: QPainter, area: QRect, text: str, measured: bool, predicted_word: str) -> None:
+    """Measured: bold. Predicted: italic in an outline, followed by the word."""
+    colors = theme.colors()
+    align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing
+    if measured:
+        painter.setFont(theme.font(0.95, weight=QFont.Weight.DemiBold))
+        painter.setPen(QColor(colors.text))
+        painter.drawText(area, align, text)
+        return
+    font = theme.font(theme.SMALL, italic=True)
+    words = f"{text} · {predicted_word}"
+    metrics = QFontMetrics(font)
+    width, height = metrics.horizontalAdvance(words) + 16, metrics.height() + 6
+    mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    left = area.left() if mirrored else area.right() - width + 1
+    pill = QRectF(left + 0.5, area.center().y() - height / 2 + 0.5, width - 1, height - 1)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QColor(colors.line))
+    painter.drawRoundedRect(pill, height / 2, height / 2)
+    painter.setFont(font)
+    painter.setPen(QColor(colors.muted))
+    painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, words)
+
+
+class _Delegate(QStyledItemDelegate):
+    def __init__(self, picker: SchemePicker) -> None:
+        super().__init__(picker)
+        self._picker = picker
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:
+        height = QFontMetrics(theme.font()).height() + QFontMetrics(theme.font(theme.SMALL)).height()
+        return QSize(280, height + 14)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        scheme = index.data(OPTION_ROLE)
+        assert isinstance(scheme, SchemeOption)
+        colors = theme.colors()
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rect: QRect = option.rect
+        active = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
+        painter.fillRect(rect, QColor(colors.background))
+        if active:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.selected))
+            painter.drawRoundedRect(QRectF(rect).adjusted(3, 1, -3, -1), 6, 6)
+        area = rect.adjusted(13, 6, -12, -6)
+        lead = Qt.AlignmentFlag.AlignLeading
+        current = scheme.name == self._picker.currentText()
+        painter.setFont(theme.font(weight=QFont.Weight.DemiBold if current else QFont.Weight.Normal))
+        painter.setPen(QColor(colors.text))
+        painter.drawText(area, lead | Qt.AlignmentFlag.AlignTop, scheme.name)
+        painter.setFont(theme.font(theme.SMALL))
+        painter.setPen(QColor(colors.muted))
+        painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, self._picker.describe(scheme))
+        paint_saving(painter, area, *self._picker.saving(scheme), self._picker.tr("predicted"))
+        if current:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.accent))
+            mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            x = rect.right() - 6 if mirrored else rect.left() + 6
+            painter.drawEllipse(QPointF(x, area.center().y()), 2.5, 2.5)
+        painter.restore()

@@ -1,0 +1,263 @@
+"""The list of conversations: grouped by day, searched by title, renamed and deleted in place."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.library.records import Conversation
+from app.ui import formats, theme
+
+Index = QModelIndex | QPersistentModelIndex
+ID_ROLE = Qt.ItemDataRole.UserRole
+DETAIL_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+class ConversationModel(QAbstractListModel):
+    """Rows are headings (str) and conversations, in the order shown."""
+
+    renamed = Signal(str, str)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._rows: list[str | Conversation] = []
+
+    def set_conversations(self, conversations: Sequence[Conversation], today: datetime.date) -> None:
+        rows: list[str | Conversation] = []
+        heading = ""
+        for conversation in conversations:
+            group = self._group(conversation, today)
+            if group != heading:
+                heading = group
+                rows.append(heading)
+            rows.append(conversation)
+        if len(rows) == len(self._rows) and all(_key(a) == _key(b) for a, b in zip(rows, self._rows, strict=True)):
+            self._rows = rows
+            self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def _group(self, conversation: Conversation, today: datetime.date) -> str:
+        days = (today - datetime.date.fromtimestamp(conversation.updated)).days
+        if days <= 0:
+            return self.tr("Today")
+        return self.tr("Yesterday") if days == 1 else self.tr("Earlier")
+
+    def row_of(self, conversation_id: str) -> int:
+        return next((row for row, entry in enumerate(self._rows) if _key(entry) == (conversation_id,)), -1)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        entry = self._rows[index.row()]
+        if isinstance(entry, str):
+            return entry if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole) else None
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return entry.title or self.tr("New conversation")
+        if role == ID_ROLE:
+            return entry.id
+        if role == DETAIL_ROLE:
+            return self._detail(entry)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{entry.title}, {self._detail(entry)}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{entry.title}\n{self._detail(entry)}"
+        return None
+
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        entry = self._rows[index.row()]
+        if isinstance(entry, str) or not str(value).strip():
+            return False
+        self.renamed.emit(entry.id, str(value).strip())
+        return True
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if isinstance(self._rows[index.row()], str):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def _detail(self, entry: Conversation) -> str:
+        if not entry.cached_tokens:
+            return entry.scheme
+        return self.tr("{0} · {1} tokens · {2} cached").format(
+            entry.scheme, formats.count(entry.cached_tokens), formats.data_size(entry.cached_bytes)
+        )
+
+
+def _key(row: str | Conversation) -> object:
+    return row if isinstance(row, str) else (row.id,)
+
+
+class ConversationDelegate(QStyledItemDelegate):
+    """A title and a quiet second line; headings in small type."""
+
+    def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
+        if index.data(ID_ROLE) is None:
+            return QSize(100, QFontMetrics(theme.font(theme.SMALL)).height() + (20 if index.row() else 12))
+        title, detail = QFontMetrics(theme.font()), QFontMetrics(theme.font(theme.SMALL))
+        return QSize(100, title.height() + detail.height() + 16)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        colors = theme.colors()
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rect: QRect = option.rect
+        align = Qt.AlignmentFlag.AlignLeading
+        small = theme.font(theme.SMALL)
+        if index.data(ID_ROLE) is None:
+            painter.setFont(theme.font(theme.SMALL, weight=QFont.Weight.DemiBold))
+            painter.setPen(QColor(colors.muted))
+            area = rect.adjusted(10, 0, -10, -5)
+            painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, str(index.data()))
+            painter.restore()
+            return
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.selected if selected else colors.hover))
+            painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 8, 8)
+        area = rect.adjusted(10, 7, -10, -7)
+        title_font = theme.font()
+        painter.setFont(title_font)
+        painter.setPen(QColor(colors.text))
+        metrics = QFontMetrics(title_font)
+        elide = Qt.TextElideMode.ElideRight
+        painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, metrics.elidedText(str(index.data()), elide, area.width()))
+        painter.setFont(small)
+        painter.setPen(QColor(colors.muted))
+        detail = QFontMetrics(small).elidedText(str(index.data(DETAIL_ROLE)), elide, area.width())
+        painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, detail)
+        painter.restore()
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: Index) -> None:
+        editor.setGeometry(option.rect.adjusted(2, 4, -2, -4))
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        super().setEditorData(editor, index)
+        if isinstance(editor, QLineEdit):
+            editor.selectAll()
+
+
+class _List(QListView):
+    delete_pressed = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.currentIndex().isValid():
+            self.delete_pressed.emit()
+            return
+        super().keyPressEvent(event)
+
+
+class Sidebar(QWidget):
+    """Emits what the user wants with a conversation; `refresh` shows the library's list."""
+
+    conversation_chosen = Signal(str)
+    rename_requested = Signal(str, str)
+    delete_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sidebar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 10, 8, 8)
+        column.setSpacing(4)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Search titles"))
+        self.search.setAccessibleName(self.tr("Search conversations by title"))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self.on_search_changed)
+        column.addWidget(self.search)
+        self.model = ConversationModel(self)
+        self.model.renamed.connect(self.rename_requested)
+        self.list = _List(self)
+        self.list.setAccessibleName(self.tr("Conversations"))
+        self.list.setModel(self.model)
+        self.list.setItemDelegate(ConversationDelegate(self.list))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setMouseTracking(True)
+        self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self.on_menu_requested)
+        self.list.delete_pressed.connect(self.on_delete)
+        self.list.selectionModel().currentChanged.connect(self.on_current_changed)
+        column.addWidget(self.list, 1)
+        self._conversations: Sequence[Conversation] = ()
+        self._current = ""
+        self._quiet = False
+
+    def refresh(self, conversations: Sequence[Conversation], current: str) -> None:
+        self._conversations = conversations
+        self._current = current
+        words = self.search.text().casefold().split()
+        shown = [c for c in conversations if all(word in c.title.casefold() for word in words)]
+        self._quiet = True
+        self.model.set_conversations(shown, datetime.date.today())
+        row = self.model.row_of(current)
+        if row >= 0:
+            self.list.setCurrentIndex(self.model.index(row))
+        else:
+            self.list.clearSelection()
+            self.list.setCurrentIndex(QModelIndex())
+        self._quiet = False
+
+    def on_search_changed(self, _text: str) -> None:
+        self.refresh(self._conversations, self._current)
+
+    def on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        chosen = current.data(ID_ROLE) if current.isValid() else None
+        if chosen and not self._quiet and chosen != self._current:
+            self._current = str(chosen)
+            self.conversation_chosen.emit(self._current)
+
+    def on_menu_requested(self, position: QPoint) -> None:
+        index = self.list.indexAt(position)
+        if index.data(ID_ROLE) is None:
+            return
+        self.list.setCurrentIndex(index)
+        menu = QMenu(self)
+        menu.addAction(self.tr("Rename"), self.on_rename)
+        menu.addAction(self.tr("Delete"), self.on_delete)
+        menu.exec(self.list.viewport().mapToGlobal(position))
+        menu.deleteLater()
+
+    def on_rename(self) -> None:
+        if self.list.currentIndex().isValid():
+            self.list.edit(self.list.currentIndex())
+
+    def on_delete(self) -> None:
+        chosen = self.list.currentIndex().data(ID_ROLE)
+        if chosen:
+            self.delete_requested.emit(str(chosen))
+
+

@@ -1,0 +1,240 @@
+"""A read-only text as high as its content: selectable, copyable, without scroll bars of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDesktopServices,
+    QFontMetricsF,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+    QTextBlock,
+    QTextCursor,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolButton, QWidget
+
+from app.ui import markdown, theme
+from app.ui.markdown import CODE_PADDING, INDENT, Property
+
+
+class CopyButton(QToolButton):
+    """Copies what `text` returns and says so for a moment."""
+
+    label_changed = Signal()
+
+    def __init__(self, text: Callable[[], str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._text = text
+        self.setProperty("role", "quiet")
+        self.setFont(theme.font(theme.SMALL))
+        self.setText(self.tr("Copy"))
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self._reset = QTimer(self, singleShot=True, interval=1500)
+        self._reset.timeout.connect(self.on_reset)
+        self.clicked.connect(self.on_clicked)
+
+    def on_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._text())
+        self.setText(self.tr("Copied"))
+        self._reset.start()
+        self.label_changed.emit()
+
+    def on_reset(self) -> None:
+        self.setText(self.tr("Copy"))
+        self.label_changed.emit()
+
+
+class TextPane(QTextBrowser):
+    """Paints code boxes, quote bars, list markers and the writing caret under and beside the document."""
+
+    height_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.viewport().setAutoFillBackground(False)
+        self.setAutoFillBackground(False)
+        self.document().setDocumentMargin(0)
+        self.anchorClicked.connect(self.on_anchor_clicked)
+        self._copy_buttons: list[CopyButton] = []
+        self._caret = False
+
+    # ------------------------------------------------------------ size
+
+    def fit_height(self) -> None:
+        """Take the height that the text needs at the present width."""
+        self.document().setTextWidth(self.viewport().width())
+        height = math.ceil(self.document().size().height())
+        if height != self.height():
+            self.setFixedHeight(height)
+            self.height_changed.emit()
+        self._place_copy_buttons()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.fit_height()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.height())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # the transcript scrolls
+
+    # ------------------------------------------------------------ what the reader does
+
+    def loadResource(self, _kind: int, _name: QUrl) -> None:
+        """Nothing is ever fetched."""
+        return None
+
+    def on_anchor_clicked(self, address: QUrl) -> None:
+        if address.scheme() in ("http", "https", "mailto"):
+            QDesktopServices.openUrl(address)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        data = super().createMimeDataFromSelection()
+        data.setText(markdown.plain_text(self.textCursor()))
+        return data
+
+    def set_caret(self, shown: bool) -> None:
+        self._caret = shown
+        self.viewport().update()
+
+    # ------------------------------------------------------------ code boxes
+
+    def _place_copy_buttons(self) -> None:
+        blocks = list(markdown.code_blocks(self.document()))
+        while len(self._copy_buttons) < len(blocks):
+            button = CopyButton(partial(self._code_at, len(self._copy_buttons)), self.viewport())
+            button.setAccessibleName(self.tr("Copy this code"))
+            button.label_changed.connect(self._place_copy_buttons)
+            self._copy_buttons.append(button)
+        for button in self._copy_buttons[len(blocks) :]:
+            button.hide()
+        for button, block in zip(self._copy_buttons, blocks, strict=False):
+            box = self._code_box(block)
+            size = button.sizeHint()
+            button.setGeometry(int(box.right()) - size.width() - 5, int(box.top()) + 4, size.width(), size.height())
+            button.show()
+
+    def _code_at(self, index: int) -> str:
+        return markdown.code_text(list(markdown.code_blocks(self.document()))[index])
+
+    def _code_box(self, block: QTextBlock) -> QRectF:
+        text = self.document().documentLayout().blockBoundingRect(block)
+        left = block.blockFormat().leftMargin() - CODE_PADDING
+        top = text.top() - CODE_PADDING
+        return QRectF(left, top, self.viewport().width() - left, text.height() + 2 * CODE_PADDING)
+
+    # ------------------------------------------------------------ painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_below(painter, QRectF(event.rect()))
+        painter.end()
+        super().paintEvent(event)
+
+    def _paint_below(self, painter: QPainter, visible: QRectF) -> None:
+        colors = theme.colors()
+        layout = self.document().documentLayout()
+        block = self.document().begin()
+        while block.isValid():
+            rect = layout.blockBoundingRect(block)
+            if rect.top() > visible.bottom() + 40:
+                break
+            style = block.blockFormat()
+            if rect.bottom() >= visible.top() - 40:
+                if style.hasProperty(Property.CODE):
+                    painter.setPen(Qt.PenStyle.NoPen)
+                    painter.setBrush(QColor(colors.code))
+                    painter.drawRoundedRect(self._code_box(block), 8, 8)
+                if style.hasProperty(Property.RULE):
+                    painter.setPen(QColor(colors.line))
+                    middle = round(rect.center().y()) + 0.5
+                    painter.drawLine(QPointF(0, middle), QPointF(self.viewport().width(), middle))
+                self._paint_quote(painter, block, rect)
+                self._paint_marker(painter, block, rect)
+            block = block.next()
+        if self._caret:
+            rect = QRectF(self.cursorRect(self._end_cursor()))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.accent))
+            painter.drawRoundedRect(QRectF(rect.left() + 2, rect.top() + 1, 3, rect.height() - 2), 1.5, 1.5)
+
+    def _paint_quote(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
+        style = block.blockFormat()
+        depth = style.property(Property.QUOTE)
+        if not depth:
+            return
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.colors().line))
+        # The bar runs through the gap to the next block of the same quote.
+        joined = block.next().isValid() and block.next().blockFormat().property(Property.QUOTE)
+        height = rect.height() + (style.bottomMargin() if joined else 0)
+        for level in range(int(depth)):
+            painter.drawRoundedRect(QRectF(self._side(level * INDENT + 4, 3), rect.top(), 3, height), 1.5, 1.5)
+
+    def _paint_marker(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
+        marker = block.blockFormat().property(Property.MARKER)
+        if not marker:
+            return
+        font = self.document().defaultFont()
+        metrics = QFontMetricsF(font)
+        width = metrics.horizontalAdvance(str(marker))
+        line = block.layout().lineAt(0) if block.layout().lineCount() else None
+        baseline = rect.top() + (line.y() + line.ascent() if line else metrics.ascent())
+        right_to_left = block.layout().textOption().textDirection() == Qt.LayoutDirection.RightToLeft
+        start = block.blockFormat().leftMargin() - 7
+        left = self.viewport().width() - start if right_to_left else start - width
+        painter.setFont(font)
+        painter.setPen(QColor(theme.colors().muted))
+        painter.drawText(QPointF(max(left, 0.0), baseline), str(marker))
+
+    def _side(self, offset: float, width: float) -> float:
+        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        return self.viewport().width() - offset - width if mirrored else offset
+
+    def _end_cursor(self) -> QTextCursor:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        return cursor
+
+
+class PlainPane(TextPane):
+    """A text shown exactly as it was typed, as narrow as it can be up to `limit`."""
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.document().setDefaultFont(theme.font(1.06))
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.Text, QColor(theme.colors().text))
+        self.setPlainText(text)
+        block = self.textCursor().blockFormat()
+        block.setLineHeight(124, block.LineHeightTypes.ProportionalHeight.value)
+        cursor = self.textCursor()
+        cursor.select(cursor.SelectionType.Document)
+        cursor.mergeBlockFormat(block)
+
+    def natural_width(self, limit: int) -> int:
+        self.document().setTextWidth(-1)
+        width = min(limit, math.ceil(self.document().idealWidth()) + 1)
+        self.document().setTextWidth(self.viewport().width())
+        return width

@@ -1,0 +1,222 @@
+"""Colours, text sizes and icons. Follows the system's light or dark while the program runs; one accent colour."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+
+
+@dataclass(frozen=True)
+class Colors:
+    background: str
+    side: str
+    panel: str
+    line: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    bubble: str
+    code: str
+    selected: str
+    hover: str
+    what_if: str
+    ceiling: str
+    good: str
+    warn: str
+    bad: str
+    # syntax highlighting
+    keyword: str
+    string: str
+    number: str
+    name: str
+    comment: str
+
+
+LIGHT = Colors(
+    background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5f6673",
+    accent="#2f62e8", on_accent="#ffffff", bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef",
+    what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",
+    keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77",
+)  # fmt: skip
+DARK = Colors(
+    background="#1e2024", side="#181a1d", panel="#222529", line="#353a41", text="#e7e9ec", muted="#9fa6b1",
+    accent="#7aa2ff", on_accent="#101624", bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30",
+    what_if="#828b98", ceiling="#666d78", good="#4cc38a", warn="#e0b04c", bad="#ff8a80",
+    keyword="#86adff", string="#8fd3a5", number="#f0b072", name="#cfa8ff", comment="#99a1ac",
+)  # fmt: skip
+
+
+class Theme(QObject):
+    """The colours in use. `changed` is emitted after the system, or `force`, has chosen another set."""
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        self._forced: bool | None = None
+        self.colors = LIGHT
+        if sys.platform != "darwin":
+            app.setStyle("fusion")
+        app.styleHints().colorSchemeChanged.connect(self.on_color_scheme_changed)
+        self._apply()
+
+    @property
+    def dark(self) -> bool:
+        return self.colors is DARK
+
+    def force(self, dark: bool | None) -> None:
+        """Light or dark whatever the system says (screenshots do); None follows it again."""
+        self._forced = dark
+        self._apply()
+
+    def on_color_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
+        self._apply()
+
+    def _apply(self) -> None:
+        dark = self._forced
+        if dark is None:
+            dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        self.colors = DARK if dark else LIGHT
+        self._app.setPalette(_palette(self.colors))
+        self._app.setStyleSheet(_style_sheet(self.colors))
+        self.changed.emit()
+
+
+def theme() -> Theme:
+    """The application's theme, made on first use."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    found = app.findChild(Theme)
+    return found if isinstance(found, Theme) else Theme(app)
+
+
+def colors() -> Colors:
+    return theme().colors
+
+
+def font(scale: float = 1.0, *, weight: QFont.Weight = QFont.Weight.Normal, italic: bool = False) -> QFont:
+    """The platform's own font, at `scale` times its size."""
+    made = QFont(QGuiApplication.font())
+    made.setPointSizeF(_base_points() * scale)
+    made.setWeight(weight)
+    made.setItalic(italic)
+    return made
+
+
+def mono_font(scale: float = 1.0) -> QFont:
+    made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    made.setStyleHint(QFont.StyleHint.Monospace)
+    made.setPointSizeF(_base_points() * scale)
+    return made
+
+
+def _base_points() -> float:
+    # A Linux machine without a desktop reports 9 points, which is too small to read at length.
+    return max(QGuiApplication.font().pointSizeF(), 9.75)
+
+
+SMALL = 0.86
+LARGE = 2.0
+
+
+def icon(name: str, color: str | None = None) -> QIcon:
+    """An icon of resources/icons in one colour (the text's), sharp at 100, 200 and 300 %."""
+    normal = color or colors().text
+    made = QIcon()
+    for size in (16, 20, 32, 40, 60):
+        made.addPixmap(_pixmap(name, normal, size))
+        made.addPixmap(_pixmap(name, colors().muted, size, 0.5), QIcon.Mode.Disabled)
+    return made
+
+
+@lru_cache(maxsize=256)
+def _pixmap(name: str, color: str, size: int, opacity: float = 1.0) -> QPixmap:
+    source = (RESOURCES / "icons" / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", color)
+    pixmap = QPixmap(QSize(size, size))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setOpacity(opacity)
+    QSvgRenderer(QByteArray(source.encode())).render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return pixmap
+
+
+def app_icon() -> QIcon:
+    made = QIcon()
+    for size in (16, 32, 64, 128, 256):
+        made.addPixmap(_pixmap("app", "#ffffff", size))
+    return made
+
+
+def is_theme_change(event: QEvent) -> bool:
+    return event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange)
+
+
+def _palette(c: Colors) -> QPalette:
+    role = QPalette.ColorRole
+    palette = QPalette()
+    pairs = {
+        role.Window: c.panel, role.WindowText: c.text, role.Base: c.background, role.AlternateBase: c.side,
+        role.Text: c.text, role.Button: c.background, role.ButtonText: c.text, role.BrightText: c.bad,
+        role.PlaceholderText: c.muted, role.ToolTipBase: c.panel, role.ToolTipText: c.text,
+        role.Highlight: c.accent, role.HighlightedText: c.on_accent, role.Link: c.accent, role.LinkVisited: c.accent,
+        role.Accent: c.accent, role.Mid: c.line, role.Dark: c.line, role.Light: c.background, role.Midlight: c.hover,
+    }  # fmt: skip
+    for key, value in pairs.items():
+        palette.setColor(key, QColor(value))
+    for key in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, key, QColor(c.muted))
+    return palette
+
+
+def _style_sheet(c: Colors) -> str:
+    """Only what a palette can't say. Names are the widgets' objectName or their `role` property."""
+    return f"""
+    QMainWindow {{ background: {c.background}; }}
+    QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line}; padding: 5px 10px; spacing: 6px; }}
+    QToolButton {{ border: 1px solid transparent; border-radius: 7px; padding: 4px 7px; background: transparent; color: {c.text}; }}
+    QToolButton:hover {{ background: {c.hover}; }}
+    QToolButton:pressed, QToolButton:checked {{ background: {c.selected}; }}
+    QToolButton:focus {{ border-color: {c.accent}; }}
+    QToolButton:disabled {{ color: {c.muted}; }}
+    QToolButton::menu-indicator {{ image: none; }}
+    QToolButton[role="quiet"] {{ color: {c.muted}; padding: 1px 5px; border-radius: 5px; }}
+    QToolButton[role="quiet"]:hover {{ color: {c.text}; }}
+    QPushButton {{ border: 1px solid {c.line}; border-radius: 7px; padding: 5px 14px; background: {c.background}; color: {c.text}; }}
+    QPushButton:hover {{ background: {c.hover}; }}
+    QPushButton:focus {{ border-color: {c.accent}; }}
+    QPushButton:disabled {{ color: {c.muted}; }}
+    QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; font-weight: 600; }}
+    QPushButton[role="primary"]:focus {{ border: 2px solid {c.text}; padding: 4px 13px; }}
+    QPushButton[role="primary"]:disabled {{ background: {c.hover}; border-color: {c.line}; color: {c.muted}; }}
+    QLineEdit {{ border: 1px solid {c.line}; border-radius: 7px; padding: 6px 8px; background: {c.background}; color: {c.text};
+        selection-background-color: {c.accent}; selection-color: {c.on_accent}; }}
+    QLineEdit:focus {{ border-color: {c.accent}; }}
+    QLabel[role="muted"] {{ color: {c.muted}; }}
+    QLabel[role="section"] {{ color: {c.muted}; }}
+    QLabel[role="bad"] {{ color: {c.bad}; }}
+    QProgressBar {{ border: none; border-radius: 2px; background: {c.line}; max-height: 4px; min-height: 4px; }}
+    QProgressBar::chunk {{ border-radius: 2px; background: {c.accent}; }}
+    #sidebar {{ background: {c.side}; }}
+    #panel, #panel QScrollArea, #panelBody {{ background: {c.panel}; border: none; }}
+    #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}
+    QSplitter::handle {{ background: {c.line}; }}
+    QListView {{ background: transparent; border: none; outline: none; }}
+    QToolTip {{ background: {c.panel}; color: {c.text}; border: 1px solid {c.line}; padding: 6px; }}
+    QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+    QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}
+    QScrollBar::handle:vertical:hover {{ background: {c.what_if}; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0; }}
+    QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+    """

@@ -1,0 +1,160 @@
+"""The transcript: a scrolling column that follows its end, unless the reader has scrolled up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QFrame, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from app.ui import theme
+from app.ui.messages import EmptyState
+
+COLUMN_WIDTH = 720
+SIDE_MARGIN = 32
+# A long conversation is built from its end; earlier pieces are built when the reader scrolls towards them.
+FIRST_PAGE = 40
+PAGE = 30
+
+ItemMaker = Callable[[], QWidget]
+
+
+class Transcript(QScrollArea):
+    """Holds the widgets of one conversation. `show_items` replaces all, `append` adds one at the end."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transcript")
+        self.setAccessibleName(self.tr("Transcript"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._column = QWidget(self)
+        self._column.setObjectName("transcriptColumn")
+        self._layout = QVBoxLayout(self._column)
+        self._layout.setSpacing(18)
+        self._layout.addStretch(1)
+        self.setWidget(self._column)
+        self._items: list[QWidget] = []
+        self._earlier: list[ItemMaker] = []
+        self._following = True
+        self._from_end = 0
+        self._moving = False
+        self._column.installEventFilter(self)
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self.on_scrolled)
+        bar.rangeChanged.connect(self.on_range_changed)
+        self._to_end = QToolButton(self)
+        self._to_end.setToolTip(self.tr("To the newest text"))
+        self._to_end.setAccessibleName(self.tr("To the newest text"))
+        self._to_end.setObjectName("toEnd")
+        self._to_end.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._to_end.clicked.connect(self.follow)
+        self._to_end.hide()
+        self.empty = EmptyState(self)
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
+        QShortcut(QKeySequence(QKeySequence.StandardKey.MoveToEndOfDocument), self, self.follow,
+                  context=Qt.ShortcutContext.WidgetWithChildrenShortcut)  # fmt: skip
+
+    # ------------------------------------------------------------ content
+
+    def show_items(self, makers: Sequence[ItemMaker]) -> None:
+        """Show another conversation: its newest pieces now, the earlier ones as the reader comes to them."""
+        for item in self._items:
+            item.hide()
+            item.deleteLater()
+        self._items.clear()
+        self._earlier = list(makers)
+        self._following = True
+        self._build_earlier(FIRST_PAGE)
+        self._update_empty()
+
+    def append(self, item: QWidget) -> None:
+        self._items.append(item)
+        self._layout.insertWidget(self._layout.count() - 1, item)
+        self._update_empty()
+
+    def remove(self, item: QWidget) -> None:
+        self._items.remove(item)
+        item.hide()
+        item.deleteLater()
+        self._update_empty()
+
+    def items(self) -> list[QWidget]:
+        return list(self._items)
+
+    def _build_earlier(self, number: int) -> None:
+        makers, self._earlier = self._earlier[-number:], self._earlier[:-number]
+        made = [maker() for maker in makers]
+        for position, item in enumerate(made):
+            self._layout.insertWidget(position, item)
+        self._items[:0] = made
+
+    def _update_empty(self) -> None:
+        self.empty.setVisible(not self._items)
+        self._layout.setContentsMargins(*self._margins())
+
+    # ------------------------------------------------------------ scrolling
+
+    @property
+    def following(self) -> bool:
+        return self._following
+
+    def follow(self) -> None:
+        self._following = True
+        self._move_to(self.verticalScrollBar().maximum())
+        self._to_end.hide()
+
+    def on_scrolled(self, value: int) -> None:
+        bar = self.verticalScrollBar()
+        if self._moving:
+            return
+        self._following = value >= bar.maximum() - 4
+        self._from_end = bar.maximum() - value
+        self._to_end.setVisible(not self._following)
+        if self._earlier and value < self.viewport().height():
+            self._build_earlier(PAGE)
+            self._anchored = True
+
+    def on_range_changed(self, _minimum: int, maximum: int) -> None:
+        if self._following:
+            self._move_to(maximum)
+        elif getattr(self, "_anchored", False):
+            # Text was added above: what the reader sees stays where it is.
+            self._anchored = False
+            self._move_to(maximum - self._from_end)
+        self._to_end.setVisible(not self._following and maximum > 0)
+
+    def _move_to(self, value: int) -> None:
+        self._moving = True
+        self.verticalScrollBar().setValue(value)
+        self._moving = False
+
+    # ------------------------------------------------------------ geometry
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._layout.setContentsMargins(*self._margins())
+        size = 34
+        self._to_end.setGeometry((self.width() - size) // 2, self.height() - size - 10, size, size)
+        width = min(self.viewport().width() - 2 * SIDE_MARGIN, 460)
+        self.empty.setGeometry((self.width() - width) // 2, int(self.height() * 0.36), width, 130)
+
+    def _margins(self) -> tuple[int, int, int, int]:
+        side = max(SIDE_MARGIN, (self.viewport().width() - COLUMN_WIDTH) // 2)
+        return side, 24, side, 20
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._column and event.type() == QEvent.Type.LayoutRequest and self._following:
+            self._column.layout().activate()
+        return super().eventFilter(watched, event)
+
+    def on_theme_changed(self) -> None:
+        c = theme.colors()
+        self._to_end.setIcon(theme.icon("down"))
+        self._to_end.setStyleSheet(
+            f"#toEnd {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 17px; }}"
+            f"#toEnd:hover {{ background: {c.hover}; }}"
+        )
