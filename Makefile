@@ -1,0 +1,39 @@
+# Every target sets up what it needs first; a second run starts at once.
+PYTHON ?= python3
+PY := .venv/bin/python
+SETUP = @command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed: no $(PYTHON) was found."; exit 1; }; \
+	$(PYTHON) packaging/setup_env.py
+
+.PHONY: run demo test test-slow lint bench screenshots
+
+run:  ## the window; without a display, the scripted chat with its pictures and numbers in demo/
+	$(SETUP) --starter
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then exec $(PY) -m app; \
+	else exec $(PY) -m app --demo demo/; fi
+
+demo:  ## the scripted chat
+	$(SETUP) --starter
+	@$(PY) -m app --demo demo/
+
+test:
+	$(SETUP) --extras dev
+	@$(PY) -m pytest
+
+test-slow:  ## what takes long
+	$(SETUP) --extras dev
+	@$(PY) -m pytest -m slow
+
+lint:
+	$(SETUP) --extras dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+	@.venv/bin/lint-imports
+
+bench:
+	$(SETUP) --starter
+	@$(PY) -m turboquant bench
+
+screenshots:  ## docs/screenshots, light and dark
+	$(SETUP) --starter --extras dev
+	@$(PY) -m tests.ui.screenshots docs/screenshots
