@@ -82,6 +82,10 @@ class Library:
     def set_model(self, conversation_id: str, model: str) -> None:
         self._db.execute("UPDATE conversations SET model = ? WHERE id = ?", (model, conversation_id))
 
+    def set_context_start(self, conversation_id: str, message_id: str | None) -> None:
+        """The model reads from this message on; what stands before it stays in the transcript."""
+        self._db.execute("UPDATE conversations SET context_start = ? WHERE id = ?", (message_id, conversation_id))
+
     def delete(self, conversation_id: str) -> None:
         """Take it off the list. `restore` brings it back until the program ends; the next start forgets it."""
         self._db.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (time.time(), conversation_id))

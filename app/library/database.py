@@ -82,6 +82,8 @@ MIGRATIONS: tuple[str, ...] = (
         saved REAL NOT NULL
     );
     """,
+    # The first message that the model still reads, once the user has left out older turns.
+    "ALTER TABLE conversations ADD COLUMN context_start TEXT;",
 )
 
 # Primary result codes that say nothing about the file's content.

@@ -19,7 +19,10 @@ _ROLES = ("system", "user", "assistant")
 
 @dataclass(frozen=True)
 class Conversation:
-    """One row of the list. `cached_*` are the last measured size of its cache; `snapshot_bytes` is 0 without a file."""
+    """One row of the list. `cached_*` are the last measured size of its cache; `snapshot_bytes` is 0 without a file.
+
+    `context_start` is the first message that the model reads, None for the very first.
+    """
 
     id: str
     title: str
@@ -31,6 +34,7 @@ class Conversation:
     snapshot_bytes: int
     created: float
     updated: float
+    context_start: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ def read_conversation(row: sqlite3.Row) -> Conversation | None:
             snapshot_bytes=int(row["snapshot_bytes"]),
             created=float(row["created"]),
             updated=float(row["updated"]),
+            context_start=None if row["context_start"] is None else _text(row["context_start"]),
         )
     except (TypeError, ValueError) as error:
         log.warning("a damaged conversation is left out: %s", error)
