@@ -1,1 +1,227 @@
-"""One conversation's cache: which tokens it holds, how a reply is generated over it, how its scheme is changed."""
+"""One conversation's cache: which tokens it holds, how a reply is generated over it, how its scheme is changed.
+
+`tokens` are at every moment exactly those whose keys and values the caches hold. A turn renders the transcript, keeps
+the longest cached prefix, computes the rest and generates. Runs in the engine thread; events carry plain numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import psutil
+from mlx_lm.generate import generation_stream
+from mlx_lm.models.cache import trim_prompt_cache
+
+from app.engine import prompt
+from app.engine.loader import LoadedModel, free_memory
+from app.engine.turn import Turn
+from app.errors import Interrupted
+from app.events import (
+    CachePlanned,
+    ContextFull,
+    Event,
+    Generate,
+    GenerationParams,
+    LayerVerdict,
+    MemorySample,
+    SchemeSwitched,
+    SwitchFailed,
+    SwitchProgress,
+    SwitchScheme,
+)
+from turboquant import make_cache, plan, report, schemes, snapshot
+
+# A stop acts between two steps of prefill: small enough for a second on a laptop's CPU.
+CPU_PREFILL_STEP = 128
+GPU_PREFILL_STEP = 512
+# A packed cache that is cut back to less than this isn't worth its old statistics: begin afresh.
+MIN_KEPT_TOKENS = 64
+
+_process = psutil.Process()
+
+
+class Session:
+    """The cache of one conversation under one model. `dirty`: it changed since it was last saved or loaded."""
+
+    def __init__(self, loaded: LoadedModel, conversation_id: str, scheme: str) -> None:
+        """Raises UnknownScheme."""
+        self.conversation_id = conversation_id
+        self.scheme = schemes.parse(scheme).name
+        self.caches: list[Any] = make_cache(loaded.model, self.scheme)
+        self.tokens: list[int] = []
+        self.dirty = False
+        self.loaded = loaded
+        self._step = CPU_PREFILL_STEP if mx.default_device() == mx.cpu else GPU_PREFILL_STEP
+
+    # ------------------------------------------------------------ storing
+
+    @classmethod
+    def read(cls, loaded: LoadedModel, conversation_id: str, scheme: str | None, path: Path) -> Session:
+        """A session from a cache file. Raises SnapshotDamaged or SnapshotMismatch."""
+        stored = snapshot.load(path, loaded.model, loaded.info.fingerprint, scheme)
+        session = cls(loaded, conversation_id, stored.scheme)
+        session.caches, session.tokens = stored.caches, list(stored.tokens)
+        return session
+
+    def write(self, path: Path) -> int:
+        """Save the cache; returns the file's bytes. Raises OSError; the old file is then whole."""
+        size = snapshot.save(path, self.caches, self.tokens, self.loaded.info.fingerprint)
+        self.dirty = False
+        return size
+
+    def reset(self) -> None:
+        """Hold nothing."""
+        self.caches = make_cache(self.loaded.model, self.scheme)
+        self.tokens = []
+        free_memory()
+
+    @property
+    def allocated_bytes(self) -> int:
+        return report.measure(self.caches).allocated_bytes
+
+    # ------------------------------------------------------------ one turn
+
+    def generate(self, command: Generate, stop: threading.Event) -> Iterator[Event]:
+        """Answer the transcript: events up to TurnFinished, or one ContextFull.
+
+        Raises AppError where the transcript can't be rendered, and whatever MLX raises; the text told so far has then
+        been sent, and the cache is empty if it can't be trusted.
+        """
+        params = command.params
+        text = prompt.render(self.loaded.tokenizer, command.messages, params.system_prompt)
+        ids = prompt.continue_from(self.loaded.tokenizer, self.tokens, text)
+        room = self.loaded.info.context_tokens - len(ids)
+        if room < _margin(params):
+            yield self._context_full(command, len(ids))
+            return
+        turn = Turn(self, command, ids, limit=min(params.max_tokens, room))
+        try:
+            yield from turn.run(stop)
+        except Exception:
+            self.reset()
+            yield from turn.flush()
+            raise
+        finally:
+            self.dirty = True
+
+    def prefill(self, tokens: list[int], caches: list[Any], stop: threading.Event) -> Iterator[int]:
+        """Compute `tokens` into `caches`; yields the count done after each step. Raises Interrupted between steps."""
+        for start in range(0, len(tokens), self._step):
+            if stop.is_set():
+                raise Interrupted
+            part = tokens[start : start + self._step]
+            with mx.stream(generation_stream):
+                self.loaded.model(mx.array(part)[None], cache=caches)
+                mx.eval([cache.state for cache in caches])
+            mx.clear_cache()
+            yield start + len(part)
+        if stop.is_set():
+            raise Interrupted
+
+    def rewind(self, keep: int) -> None:
+        """Hold the first `keep` tokens only, or none where the caches can't be cut back that far."""
+        drop = len(self.tokens) - keep
+        if drop == 0:
+            return
+        if keep >= MIN_KEPT_TOKENS and trim_prompt_cache(self.caches, drop) == drop:
+            del self.tokens[keep:]
+        else:
+            self.reset()
+
+    def settle(self, fed: list[int], keep: int) -> None:
+        """After generating: the caches hold `fed`; forget what lies behind its first `keep` tokens if they can."""
+        held = max((int(cache.offset) for cache in self.caches if hasattr(cache, "offset")), default=len(fed))
+        if held != len(fed):
+            raise RuntimeError(f"the cache holds {held} tokens instead of {len(fed)}")
+        self.tokens = fed
+        if keep < len(fed) and trim_prompt_cache(self.caches, len(fed) - keep):
+            del self.tokens[keep:]
+
+    def _context_full(self, command: Generate, prompt_tokens: int) -> ContextFull:
+        context = self.loaded.info.context_tokens
+        users = [place for place, message in enumerate(command.messages) if message.role == "user"]
+        droppable = 0
+        for turns, place in enumerate(users[1:], start=1):
+            text = prompt.render(self.loaded.tokenizer, command.messages[place:], command.params.system_prompt)
+            if len(prompt.encode(self.loaded.tokenizer, text)) + _margin(command.params) <= context:
+                droppable = turns
+                break
+        return ContextFull(command.conversation_id, command.reply_id, prompt_tokens, context, droppable)
+
+    # ------------------------------------------------------------ another scheme
+
+    def switch(self, command: SwitchScheme, stop: threading.Event) -> Iterator[Event]:
+        """Hold the same tokens under another scheme; from exact data where there is some, else by a new prefill.
+
+        A stopped rebuild ends with SwitchFailed and the old cache in place. Raises UnknownScheme and whatever MLX
+        raises, with the old cache in place.
+        """
+        wanted = schemes.parse(command.scheme).name
+        before, started, old = report.measure(self.caches), time.perf_counter(), self.scheme
+        method: str = plan.switch_method(self.caches, wanted)
+        if method == "rebuild":
+            fresh = make_cache(self.loaded.model, wanted)
+            try:
+                yield SwitchProgress(self.conversation_id, 0, len(self.tokens))
+                for done in self.prefill(self.tokens, fresh, stop):
+                    yield SwitchProgress(self.conversation_id, done, len(self.tokens))
+            except Interrupted:
+                del fresh
+                free_memory()
+                yield SwitchFailed(self.conversation_id, old, wanted, None)
+                return
+            plan.compress(fresh)
+            self.caches, method = fresh, "rebuilt"
+        else:
+            plan.switch(self.caches, wanted)
+        self.scheme = wanted
+        self.dirty = self.dirty or method != "unchanged"
+        free_memory()
+        yield SchemeSwitched(
+            self.conversation_id,
+            from_scheme=old,
+            to_scheme=wanted,
+            tokens=len(self.tokens),
+            bytes_before=before.used_bytes,
+            bytes_after=report.measure(self.caches).used_bytes,
+            method=method,  # type: ignore[arg-type]  # plan's methods, with rebuild done
+            seconds=time.perf_counter() - started,
+        )
+        yield self.planned()
+        yield self.sample()
+
+    # ------------------------------------------------------------ reports
+
+    def planned(self) -> CachePlanned:
+        layers = plan.describe(self.caches)
+        return CachePlanned(
+            self.conversation_id, tuple(LayerVerdict(at.index, at.kind, at.scheme, at.reason) for at in layers)
+        )
+
+    def sample(self) -> MemorySample:
+        measured = report.measure(self.caches)
+        return MemorySample(
+            self.conversation_id,
+            scheme=self.scheme,
+            tokens=measured.tokens,
+            used_bytes=measured.used_bytes,
+            allocated_bytes=measured.allocated_bytes,
+            fp16_bytes=measured.fp16_bytes,
+            raw_tokens=measured.raw_tokens,
+            layers_compressed=measured.layers_compressed,
+            layers_total=measured.layers_total,
+            active_bytes=mx.get_active_memory(),
+            peak_bytes=mx.get_peak_memory(),
+            resident_bytes=_process.memory_info().rss,
+            predicted=tuple((s.name, report.predict(self.caches, s, measured.tokens)) for s in schemes.SCHEMES),
+        )
+
+
+def _margin(params: GenerationParams) -> int:
+    """Tokens that must be free behind a prompt for a reply worth having."""
+    return max(16, min(params.max_tokens, 256))

@@ -118,7 +118,7 @@ class EngineThread(QObject):
             for event in engine.run(job.command, job.stop):
                 self._send(event)
         except Exception:
-            # Engine.run answers every expected failure with an event; this is a fault of the program. The thread lives on.
+            # Engine.run answers failures with events; what comes here is a fault of the program. The thread lives on.
             log.exception("%s failed", type(job.command).__name__)
 
     def _send(self, event: Event) -> None:

@@ -1,0 +1,213 @@
+"""The engine: commands in, events out. Holds the loaded model and the caches of the last few conversations.
+
+Lives in one thread, the only one that touches MLX. Knows nothing of Qt, so that anything can drive it:
+`for event in engine.run(command, stop): ...`
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from app.engine import loader, models
+from app.engine.loader import LoadedModel
+from app.engine.session import Session
+from app.errors import AppError, Interrupted
+from app.events import (
+    Command,
+    DiscardCache,
+    Event,
+    Generate,
+    LoadModel,
+    ModelFailed,
+    ModelLoaded,
+    ModelLoading,
+    OpenConversation,
+    SaveSnapshots,
+    SchemeOption,
+    SnapshotLoaded,
+    SnapshotRejected,
+    SnapshotSaved,
+    SwitchFailed,
+    SwitchScheme,
+    TurnFailed,
+)
+from app.library.snapshots import SnapshotStore
+from turboquant import schemes
+from turboquant.errors import SnapshotDamaged, SnapshotError, TurboQuantError
+
+log = logging.getLogger(__name__)
+
+KEPT_SESSIONS = 4
+KEPT_BYTES = 1 << 30  # of caches that aren't the current conversation's
+
+
+class Engine:
+    """Runs one command at a time. `snapshots` is the folder of cache files."""
+
+    def __init__(self, snapshots: Path, kept_sessions: int = KEPT_SESSIONS, kept_bytes: int = KEPT_BYTES) -> None:
+        self._store = SnapshotStore(snapshots)
+        self._kept_sessions, self._kept_bytes = kept_sessions, kept_bytes
+        self._loaded: LoadedModel | None = None
+        self._sessions: OrderedDict[str, Session] = OrderedDict()  # the last one is the current one
+
+    def run(self, command: Command, stop: threading.Event) -> Iterator[Event]:
+        """Every failure ends in an event of its command; none is raised."""
+        try:
+            yield from self._perform(command, stop)
+        except Exception as error:
+            if not isinstance(error, AppError | Interrupted):
+                log.exception("%s failed", type(command).__name__)
+            yield from self._failed(command, _explained(error))
+
+    def close(self, seconds: float = 2.0) -> Iterator[Event]:
+        """Save changed caches, the latest first, for at most about this long; then let everything go."""
+        deadline = time.monotonic() + seconds
+        for session in reversed(self._sessions.values()):
+            if time.monotonic() < deadline:
+                yield from self._save(session)
+        self._sessions.clear()
+        self._loaded = None
+
+    def _perform(self, command: Command, stop: threading.Event) -> Iterator[Event]:
+        match command:
+            case LoadModel():
+                yield from self._load(Path(command.path), stop)
+            case OpenConversation():
+                session = yield from self._session(command.conversation_id, command.scheme)
+                yield session.planned()
+                yield session.sample()
+            case Generate():
+                session = yield from self._session(command.conversation_id, command.scheme)
+                if session.scheme != command.scheme:
+                    change = SwitchScheme(command.conversation_id, command.scheme, command.messages, command.params)
+                    yield from session.switch(change, stop)
+                yield from session.generate(command, stop)
+            case SwitchScheme():
+                held = self._sessions.get(command.conversation_id)
+                session = yield from self._session(command.conversation_id, held.scheme if held else None)
+                yield from session.switch(command, stop)
+            case DiscardCache():
+                self._sessions.pop(command.conversation_id, None)
+                self._store.remove(command.conversation_id)
+                loader.free_memory()
+            case SaveSnapshots():
+                for session in list(self._sessions.values()):
+                    yield from self._save(session)
+
+    # ------------------------------------------------------------ the model
+
+    def _load(self, folder: Path, stop: threading.Event) -> Iterator[Event]:
+        yield ModelLoading(str(folder), folder.name)
+        models.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
+        for session in list(self._sessions.values()):
+            yield from self._save(session)
+        self._sessions.clear()
+        self._loaded = None
+        loader.free_memory()
+        started = time.perf_counter()
+        self._loaded = loaded = loader.load(folder, stop)
+        head_dim = loaded.info.head_dim
+        options = tuple(SchemeOption(s.name, s.key_bits, s.value_bits, s.ratio(head_dim)) for s in schemes.SCHEMES)
+        yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
+
+    # ------------------------------------------------------------ conversations
+
+    def _session(self, conversation_id: str, scheme: str | None) -> Generator[Event, None, Session]:
+        """The conversation's session, made current: from memory, else from its file, else empty.
+
+        `scheme` is what a file must hold, None whatever it holds.
+        """
+        if self._loaded is None:
+            raise AppError("No model is loaded. Your message is kept.", "Choose a model first.")
+        session = self._sessions.get(conversation_id)
+        if session is None:
+            session = yield from self._read(self._loaded, conversation_id, scheme)
+            self._sessions[conversation_id] = session
+        self._sessions.move_to_end(conversation_id)
+        yield from self._make_room()
+        return session
+
+    def _read(self, loaded: LoadedModel, conversation_id: str, scheme: str | None) -> Generator[Event, None, Session]:
+        path = self._store.path(conversation_id)
+        if path.exists():
+            started = time.perf_counter()
+            try:
+                session = Session.read(loaded, conversation_id, scheme, path)
+            except SnapshotError as error:
+                log.warning("%s: %s", path, error)
+                if isinstance(error, SnapshotDamaged):
+                    self._store.remove(conversation_id)
+                yield SnapshotRejected(conversation_id, str(error))
+            else:
+                yield SnapshotLoaded(
+                    conversation_id,
+                    snapshot_bytes=self._store.size(conversation_id),
+                    seconds=time.perf_counter() - started,
+                    tokens=len(session.tokens),
+                    scheme=session.scheme,
+                )
+                return session
+        return Session(loaded, conversation_id, scheme or schemes.NONE.name)
+
+    def _make_room(self) -> Iterator[Event]:
+        """Save and let go of the caches used longest ago, beyond what may be kept beside the current one."""
+        others = list(self._sessions.items())[:-1]
+        held = sum(session.allocated_bytes for _, session in others)
+        for left, (conversation_id, session) in zip(range(len(others), 0, -1), others, strict=True):
+            if left < self._kept_sessions and held <= self._kept_bytes:
+                break
+            yield from self._save(session)
+            held -= session.allocated_bytes
+            del self._sessions[conversation_id]
+            loader.free_memory()
+
+    def _save(self, session: Session) -> Iterator[Event]:
+        if not session.dirty:
+            return
+        conversation_id, started = session.conversation_id, time.perf_counter()
+        try:
+            if session.tokens:
+                size = session.write(self._store.path(conversation_id))
+                yield SnapshotSaved(conversation_id, size, time.perf_counter() - started, len(session.tokens))
+            else:
+                self._store.remove(conversation_id)
+        except OSError as error:
+            log.warning("the cache of %s can't be saved: %s", conversation_id, error)
+            yield SnapshotRejected(conversation_id, f"The cache can't be saved: {error.strerror}. The text is whole.")
+        session.dirty = False
+
+    # ------------------------------------------------------------ failures
+
+    def _failed(self, command: Command, error: AppError) -> Iterator[Event]:
+        match command:
+            case LoadModel():
+                yield ModelFailed(command.path, error)
+            case Generate():
+                yield TurnFailed(command.conversation_id, command.reply_id, error)
+            case SwitchScheme():
+                session = self._sessions.get(command.conversation_id)
+                yield SwitchFailed(command.conversation_id, session.scheme if session else "", command.scheme, error)
+            case OpenConversation():
+                yield SnapshotRejected(command.conversation_id, str(error))
+            case DiscardCache() | SaveSnapshots():
+                log.error("%s: %s", type(command).__name__, error)
+
+
+def _explained(error: Exception) -> AppError:
+    if isinstance(error, AppError):
+        return error
+    if isinstance(error, Interrupted):
+        return AppError("Stopped.")
+    if isinstance(error, TurboQuantError):
+        return AppError(str(error), detail=repr(error))
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return AppError(
+        f"The engine met an error: {first}. What was said so far is kept.",
+        "Try again. If memory ran out, choose a smaller model or start a new conversation.",
+        repr(error),
+    )

@@ -1,0 +1,136 @@
+"""Load a model folder into memory, and give the memory back. Runs in the engine thread."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+from mlx.utils import tree_flatten
+
+from app.engine import models, prompt
+from app.errors import AppError, Interrupted
+from app.events import ModelInfo
+from turboquant import backends, snapshot
+
+# Evaluated together while weights are read, so that a stop acts within a fraction of a second.
+_GROUP_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """`end_tokens` is the union of what config, generation config, tokenizer and chat template end a reply with."""
+
+    model: Any
+    tokenizer: Any
+    info: ModelInfo
+    end_tokens: frozenset[int]
+    notice: str
+
+
+def load(folder: Path, stop: threading.Event) -> LoadedModel:
+    """Read the model in `folder`, without the network and without running code of the model's own.
+
+    Where MLX runs on the CPU, weights become float32: its quantised product is 47 times slower there, and its float16
+    attention 7 times. Raises AppError, or Interrupted when `stop` is set meanwhile; nothing is then kept in memory.
+    """
+    models.require(folder)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # read when mlx-lm and transformers are first imported
+    from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
+
+    try:
+        if stop.is_set():
+            raise Interrupted
+        model, config = load_model(folder, lazy=True)
+        if mx.default_device() == mx.cpu:
+            model = dequantize_model(model)
+            model.set_dtype(mx.float32)
+        _read(model, stop)
+        tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True})
+    except (AppError, Interrupted):
+        raise
+    except (MemoryError, RuntimeError) as error:
+        raise AppError(
+            f"The model {folder.name} couldn't be loaded: {_first_line(error)}",
+            "If memory ran out, close other programs or choose a smaller model.",
+            repr(error),
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+        raise AppError(
+            f"The model {folder.name} couldn't be loaded: {_first_line(error)}",
+            "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another.",
+            repr(error),
+        ) from error
+    backend = backends.choose()
+    ends = models.end_tokens(folder, config) | set(tokenizer.eos_token_ids) | prompt.turn_ends(tokenizer)
+    info = ModelInfo(
+        name=folder.name,
+        path=str(folder),
+        fingerprint=snapshot.fingerprint(model),
+        backend=backend.name,
+        weights_bytes=weights_bytes(model),
+        context_tokens=models.context_tokens(config) or _tokenizer_limit(tokenizer, folder),
+        layers=len(model.layers),
+        kv_heads=_argument(model, "num_key_value_heads", "num_attention_heads"),
+        head_dim=_argument(model, "head_dim")
+        or _argument(model, "hidden_size") // _argument(model, "num_attention_heads"),
+    )
+    return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice)
+
+
+def weights_bytes(model: Any) -> int:
+    return sum(array.nbytes for array in _parameters(model))
+
+
+def free_memory() -> None:
+    """Hand back what the caller has just let go of: cycles first, then MLX's pool of buffers."""
+    gc.collect()
+    mx.clear_cache()
+
+
+def _read(model: Any, stop: threading.Event) -> None:
+    group: list[mx.array] = []
+    held = 0
+    for array in _parameters(model):
+        group.append(array)
+        held += array.nbytes
+        if held >= _GROUP_BYTES:
+            mx.eval(group)
+            group, held = [], 0
+        if stop.is_set():
+            raise Interrupted
+    mx.eval(group)
+
+
+def _parameters(model: Any) -> list[mx.array]:
+    flat: list[tuple[str, Any]] = tree_flatten(model.parameters())  # type: ignore[assignment]  # a list by default
+    return [array for _, array in flat]
+
+
+def _argument(model: Any, *names: str) -> int:
+    """The first of the named model arguments that is set; 0 when none is."""
+    arguments = getattr(model, "args", None)
+    for holder in (arguments, getattr(arguments, "text_config", None)):
+        for name in names:
+            value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+            if isinstance(value, int) and value > 0:
+                return value
+    return 0
+
+
+def _tokenizer_limit(tokenizer: Any, folder: Path) -> int:
+    limit = getattr(tokenizer, "model_max_length", None)
+    if isinstance(limit, int) and 0 < limit < 1 << 30:
+        return limit
+    raise AppError(
+        f"Neither config.json nor the tokenizer of {folder.name} says how long a conversation may get.",
+        'Add "max_position_embeddings" to its config.json.',
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

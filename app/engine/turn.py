@@ -1,0 +1,152 @@
+"""One reply under way: prefill of what isn't cached, then token by token; what was fed, what was told, and when."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import mlx.core as mx
+from mlx_lm.generate import generate_step, generation_stream, wired_limit
+from mlx_lm.sample_utils import make_sampler
+
+from app.engine import prompt
+from app.errors import Interrupted
+from app.events import (
+    Event,
+    Generate,
+    GenerationParams,
+    PrefillProgress,
+    PrefillStarted,
+    TokenBatch,
+    TurnFinished,
+)
+
+if TYPE_CHECKING:
+    from app.engine.session import Session
+
+BATCHES_PER_S = 30
+SAMPLES_PER_S = 4
+
+
+class Turn:
+    """Answers one command over a session's cache. `ids` is the whole prompt, `limit` the most tokens to generate."""
+
+    def __init__(self, session: Session, command: Generate, ids: list[int], limit: int) -> None:
+        self._session, self._command, self._ids, self._limit = session, command, ids, limit
+        self._stream = prompt.TextStream(session.loaded.tokenizer)
+        self._told = ""
+        self._untold = ""
+        self._generated = 0
+        self._reason: Literal["stop", "length", "interrupted"] = "interrupted"
+        self._batches = _Ticker(1 / BATCHES_PER_S)
+        self._samples = _Ticker(1 / SAMPLES_PER_S)
+        self._begun = self._first = self._last = time.perf_counter()
+
+    def run(self, stop: threading.Event) -> Iterator[Event]:
+        """From PrefillStarted to TurnFinished. A stop ends the turn early, with everything computed so far kept."""
+        session, ids = self._session, self._ids
+        # At least one token is computed: its logits begin the reply.
+        session.rewind(min(prompt.common_prefix(session.tokens, ids), len(ids) - 1))
+        reused = len(session.tokens)
+        mx.reset_peak_memory()
+        yield PrefillStarted(self._command.conversation_id, len(ids), reused)
+        yield session.sample()
+        self._begun = self._first = self._last = time.perf_counter()
+        try:
+            for done in session.prefill(ids[reused:-1], session.caches, stop):
+                session.tokens = ids[: reused + done]
+                yield PrefillProgress(self._command.conversation_id, done, len(ids) - reused)
+                if self._samples.due():
+                    yield session.sample()
+            yield from self._decode(stop, reused)
+        except Interrupted:
+            pass
+        yield from self.flush()
+        yield session.sample()
+        prefill_s, decode_s = self._first - self._begun, self._last - self._first
+        yield TurnFinished(
+            self._command.conversation_id,
+            self._command.reply_id,
+            reason=self._reason,
+            scheme=session.scheme,
+            text=self._told,
+            prompt_tokens=len(ids),
+            reused_tokens=reused,
+            generated_tokens=self._generated,
+            prefill_tokens_per_s=(len(ids) - reused) / prefill_s if prefill_s else 0.0,
+            tokens_per_s=(self._generated - 1) / decode_s if decode_s else 0.0,
+        )
+
+    def flush(self) -> Iterator[Event]:
+        """Tell what is still held back."""
+        self._untold += self._stream.finish()
+        yield from self._tell()
+
+    def _decode(self, stop: threading.Event, reused: int) -> Iterator[Event]:
+        session, params = self._session, self._command.params
+        if params.seed is not None:
+            mx.random.seed(params.seed)
+        fed = list(self._ids)
+        self._reason = "length"
+        steps = generate_step(
+            mx.array(self._ids[-1:]),
+            session.loaded.model,
+            max_tokens=self._limit,
+            sampler=_sampler(params),
+            prompt_cache=session.caches,
+        )
+        try:
+            with wired_limit(session.loaded.model, [generation_stream]):
+                for token, _ in steps:
+                    self._last = time.perf_counter()
+                    fed.append(token)
+                    if len(fed) == len(self._ids) + 1:
+                        self._first = self._last
+                        new = len(self._ids) - reused
+                        yield PrefillProgress(self._command.conversation_id, new, new)
+                        yield session.planned()
+                    if token in session.loaded.end_tokens:
+                        self._reason = "stop"
+                        break
+                    self._generated += 1
+                    self._untold += self._stream.push(token)
+                    if self._batches.due():
+                        yield from self._tell()
+                    if self._samples.due():
+                        yield session.sample()
+                    if self._generated == self._limit:
+                        break
+                    if stop.is_set():
+                        self._reason = "interrupted"
+                        break
+        finally:
+            steps.close()
+        # generate_step runs one token ahead, so the caches hold the end token too.
+        session.settle(fed, keep=len(self._ids) + self._generated)
+
+    def _tell(self) -> Iterator[Event]:
+        if self._untold:
+            text, self._untold = self._untold, ""
+            self._told += text
+            yield TokenBatch(self._command.conversation_id, self._command.reply_id, text, self._generated)
+
+
+class _Ticker:
+    """Says that it is time at most once a period; at once the first time."""
+
+    def __init__(self, period_s: float) -> None:
+        self._period_s = period_s
+        self._next = 0.0
+
+    def due(self) -> bool:
+        now = time.perf_counter()
+        if now < self._next:
+            return False
+        self._next = now + self._period_s
+        return True
+
+
+def _sampler(params: GenerationParams) -> Any:
+    return make_sampler(temp=params.temperature, top_p=params.top_p, min_p=params.min_p, top_k=params.top_k)
