@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import FunctionType
 
-import mlx.nn as nn
+from mlx.nn.layers.base import Module
 from mlx_lm.models import base
 from mlx_lm.models import cache as mlx_lm_cache
 
@@ -42,7 +42,7 @@ def install() -> None:
     mlx_lm_cache.TurboQuantCache = TurboQuantCache
 
 
-def is_routed(layer: nn.Module) -> bool:
+def is_routed(layer: Module) -> bool:
     """Whether this decoder layer is written in a module that calls mlx-lm's shared function."""
     shared = base.scaled_dot_product_attention
     return any(
@@ -50,6 +50,6 @@ def is_routed(layer: nn.Module) -> bool:
     )
 
 
-def has_latent_attention(layer: nn.Module) -> bool:
+def has_latent_attention(layer: Module) -> bool:
     """Multi-head latent attention: what such a layer caches are latents, not the keys and values it attends to."""
     return any(hasattr(module, "kv_lora_rank") for module in layer.modules())

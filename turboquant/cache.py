@@ -45,7 +45,7 @@ class TurboQuantCache:
     """Keys and values of one layer under a scheme; takes the place of mlx-lm's KVCache.
 
     Arrays are (B, kv heads, T, head dim). Raw tokens are kept in 16 bits: in the model's own type, or in float16 when
-    the model computes in float32. `reason` says why nothing is packed although the scheme would, and is empty otherwise.
+    the model computes in float32. `reason` says why nothing is packed although the scheme would, else it's empty.
     """
 
     def __init__(self, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True) -> None:
@@ -60,7 +60,7 @@ class TurboQuantCache:
     def _clear(self) -> None:
         self.packing = False
         self.calibration = Calibration(self.calibration.enabled)
-        self.first_keys, self.first_values = Buffer(step=4), Buffer(step=4)
+        self.first_keys, self.first_values = Buffer(step=5), Buffer(step=5)
         self.tail_keys, self.tail_values = Buffer(step=128), Buffer(step=128)
         self.body_keys: Buffer | PackedBuffer = Buffer()
         self.body_values: Buffer | PackedBuffer = Buffer()
@@ -102,7 +102,7 @@ class TurboQuantCache:
         return True
 
     def trim(self, n: int) -> int:
-        """Forget the newest n tokens; returns how many that were. Exact in the tail, and what is packed stays as it is."""
+        """Forget the newest n tokens; returns how many that were. What stays, stays exactly as it is."""
         n = min(n, self.offset)
         keep = self.offset - n
         if keep == 0:
@@ -188,7 +188,7 @@ class TurboQuantCache:
                 self.reason = str(error)
 
     def compress(self) -> None:
-        """Begin the second phase now: split off the first tokens and pack what the policy allows. Evaluates this layer."""
+        """Begin the second phase now: set the first tokens apart, pack what the policy allows, evaluate this layer."""
         if self.packing or not self.can_pack or self.empty():
             return
         self.packing = True
@@ -260,7 +260,7 @@ class TurboQuantCache:
         return "requantised" if from_packed_keys or from_packed_values else "encoded"
 
     def switch(self, scheme: Scheme) -> Method:
-        """Hold the same tokens under `scheme`. Raises NeedsRebuild, nothing changed, where packed data can't serve it."""
+        """Hold the same tokens under `scheme`. Raises NeedsRebuild, nothing changed, where packed data can't serve."""
         method = self.method(scheme)
         if method == "rebuild":
             raise NeedsRebuild(
@@ -371,7 +371,7 @@ class TurboQuantCache:
         return named
 
     def restore(self, description: dict[str, Any], arrays: dict[str, mx.array]) -> None:
-        """Become what `describe` and `arrays` said. Raises SnapshotMismatch where a codec isn't the one of this version."""
+        """Become what `describe` and `arrays` said. Raises SnapshotMismatch where a codec isn't this version's."""
         self.scheme = parse(description["scheme"])
         self.policy = Policy(*description["policy"])
         self.calibration = Calibration(description["calibrate"])

@@ -5,7 +5,7 @@ After a random rotation a coordinate of a unit vector in R^d has the density f(x
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ VERSION = 1  # a change of any centroid is a new version: stored caches name the
 _GRID = 1 << 16
 
 
-@lru_cache(maxsize=None)
+@cache
 def lloyd_max(dim: int, bits: int) -> NDArray[np.float64]:
     """The 2^bits ascending centroids, symmetric about 0, that minimise the mean squared error.
 
@@ -37,7 +37,7 @@ def lloyd_max(dim: int, bits: int) -> NDArray[np.float64]:
         return np.asarray(cdf[low] + inner)
 
     def moment(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(-np.maximum(1.0 - x * x, 0.0) ** ((dim - 1) / 2) / (dim - 1))
+        return np.asarray(-(np.maximum(1.0 - x * x, 0.0) ** ((dim - 1) / 2)) / (dim - 1))
 
     # start from the optimal point density for squared error, f^(1/3) (Panter and Dite)
     third = np.concatenate([[0.0], np.cumsum(density ** (1 / 3) * np.cos(angle) ** (2 / 3))])[:-1]

@@ -7,7 +7,7 @@ LSB-first into uint32 words with spill; one float16 norm. Keys may be shifted by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Literal, NamedTuple
 
 import mlx.core as mx
@@ -100,9 +100,7 @@ class Codec:
         c = self.centroids[unpack(packed.words, self.bits, self.dim)]
         return (c * packed.norms.astype(mx.float32)[..., None]).astype(dtype)
 
-    def decode(
-        self, packed: Packed, offset: mx.array | None = None, channel_scale: mx.array | None = None
-    ) -> mx.array:
+    def decode(self, packed: Packed, offset: mx.array | None = None, channel_scale: mx.array | None = None) -> mx.array:
         """(B, H, T, dim) float32: the inverse of `encode`, up to quantisation."""
         x = self.rotation.inverse(self.decode_rotated(packed))
         if channel_scale is not None:
@@ -113,7 +111,7 @@ class Codec:
 
 
 def count_below(y: mx.array, boundaries: mx.array) -> mx.array:
-    """Number of ascending `boundaries` strictly below each element, by binary search: bits steps, whatever the width."""
+    """Number of ascending `boundaries` strictly below each element, by binary search in `bits` steps."""
     count = mx.zeros(y.shape, dtype=mx.uint32)
     step = (boundaries.size + 1) // 2
     while step:
@@ -155,7 +153,7 @@ def unpack(words: mx.array, bits: int, dim: int) -> mx.array:
     return codes & ((1 << bits) - 1)
 
 
-@lru_cache(maxsize=None)
+@cache
 def codec(dim: int, bits: int, seed: int, norm: Norm = "matched", trials: int = 1) -> Codec:
     """The one codec of these arguments: every layer that uses it shares its arrays."""
     centroids = codebook.lloyd_max(dim, bits)

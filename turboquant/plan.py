@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import mlx.nn as nn
+from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
 
 from turboquant import attention
@@ -28,7 +28,7 @@ class LayerReport:
 
 
 def make_cache(
-    model: nn.Module, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True
+    model: Module, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True
 ) -> list[Any]:
     """Caches for mlx-lm's `prompt_cache`: compressed where a layer can be, mlx-lm's own with a reason elsewhere.
 
@@ -45,7 +45,7 @@ def make_cache(
     return caches
 
 
-def convert(model: nn.Module, caches: list[Any], scheme: Scheme | str) -> list[Any]:
+def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]:
     """Caches of `scheme` that hold what mlx-lm's `caches` of this model hold, packed at once, one layer at a time.
 
     Layers that can't be packed are passed on as they are. There are no query statistics: keys get offsets only.
@@ -90,7 +90,7 @@ def switch_method(caches: list[Any], scheme: Scheme | str) -> Method:
     wanted = parse(scheme)
     order: tuple[Method, ...] = ("unchanged", "empty", "encoded", "requantised", "rebuild")
     methods = {cache.method(wanted) for cache in packable(caches)} or {"unchanged"}
-    return cast(Method, max(methods, key=order.index))
+    return max(methods, key=order.index)
 
 
 def switch(caches: list[Any], scheme: Scheme | str) -> Method:
@@ -110,7 +110,7 @@ def switch(caches: list[Any], scheme: Scheme | str) -> Method:
     return method
 
 
-def _obstacle(model: nn.Module, caches: list[Any], index: int) -> str:
+def _obstacle(model: Module, caches: list[Any], index: int) -> str:
     """Why this layer keeps mlx-lm's own cache; empty where it doesn't."""
     cache = caches[index]
     if isinstance(cache, RotatingKVCache):

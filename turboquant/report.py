@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 from mlx.utils import tree_flatten
@@ -98,4 +98,5 @@ def _tokens(cache: Any) -> int:
 def _state_bytes(cache: Any) -> int:
     if cache.empty():
         return 0
-    return sum(a.nbytes for _, a in tree_flatten(cache.state) if isinstance(a, mx.array))
+    state = cast(list[tuple[str, Any]], tree_flatten(cache.state))
+    return sum(value.nbytes for _, value in state if isinstance(value, mx.array))

@@ -7,7 +7,7 @@ rotation costs O(d log d + d m). The transpose is the inverse; with m > 1 the ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import mlx.core as mx
 import numpy as np
@@ -22,7 +22,7 @@ def check_dim(dim: int) -> None:
     """Raises UnpackableHeadDim where no codec is built for vectors of `dim` coordinates."""
     if not MIN_DIM <= dim <= MAX_DIM or dim % 2:
         raise UnpackableHeadDim(
-            f"A head dimension of {dim} can't be packed: even ones from {MIN_DIM} to {MAX_DIM} can. Its layer stays raw."
+            f"A head dimension of {dim} can't be packed: even ones from {MIN_DIM} to {MAX_DIM} can."
         )
 
 
@@ -65,11 +65,13 @@ class Rotation:
 
     def dense(self) -> NDArray[np.float64]:
         """The d x d matrix R, for checks."""
-        power, m = factors(self.dim)
+        power, _ = factors(self.dim)
         h = np.ones((1, 1))
         while h.shape[0] < power:
             h = np.block([[h, h], [h, -h]])
-        return np.asarray(np.kron(h / np.sqrt(power), np.array(self.mixer, np.float64)) * np.array(self.signs, np.float64))
+        return np.asarray(
+            np.kron(h / np.sqrt(power), np.array(self.mixer, np.float64)) * np.array(self.signs, np.float64)
+        )
 
 
 def _hadamard(x: mx.array, power: int) -> mx.array:
@@ -77,7 +79,7 @@ def _hadamard(x: mx.array, power: int) -> mx.array:
     return mx.hadamard_transform(x, scale=power**-0.5) if power > 1 else x
 
 
-@lru_cache(maxsize=None)
+@cache
 def rotation(dim: int, seed: int) -> Rotation:
     """The one rotation of (dim, seed). RandomState, because NumPy promises that its streams never change."""
     check_dim(dim)

@@ -51,7 +51,8 @@ class Buffer:
         self.count = total
 
     def _allocate(self, like: mx.array, rows: int) -> mx.array:
-        capacity = (rows + self.step - 1) // self.step * self.step
+        # always a row to spare: what fills an array wholly would replace it, and a slice would keep its parent alive
+        capacity = rows // self.step * self.step + self.step
         return mx.zeros((*like.shape[:2], capacity, *like.shape[3:]), dtype=like.dtype)
 
     def view(self, start: int = 0, stop: int | None = None) -> mx.array:

@@ -1,6 +1,6 @@
 """Cache files: own format, versioned, checksummed, written atomically.
 
-    magic "TQCACHE\\0", format version (u32), header length (u32), header (JSON, UTF-8), arrays, BLAKE2b-256 of all before
+    magic "TQCACHE\\0", format version (u32), header length (u32), header (JSON), arrays, BLAKE2b-256 of all before
 
 The header names the tokens, the scheme, the model's fingerprint and, for each layer, what its cache is and which codec
 packed it; the arrays follow in the header's order. A file of another version, model, scheme or codec is refused.
@@ -15,11 +15,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import mlx.core as mx
-import mlx.nn as nn
 import numpy as np
+from mlx.nn.layers.base import Module
 from mlx.utils import tree_flatten, tree_unflatten
 
 from turboquant.cache import TurboQuantCache
@@ -44,10 +44,10 @@ class Snapshot:
     scheme: str
 
 
-def fingerprint(model: nn.Module) -> str:
+def fingerprint(model: Module) -> str:
     """A hash of every parameter's name, shape and type, and of its first values: tells models and conversions apart."""
     digest = hashlib.blake2b(digest_size=16)
-    parameters = tree_flatten(model.parameters())
+    parameters = cast(list[tuple[str, mx.array]], tree_flatten(model.parameters()))
     heads = [array.reshape(-1)[:64].astype(mx.float32) for _, array in parameters]
     mx.eval(heads)
     for (name, array), head in zip(parameters, heads, strict=True):
@@ -99,7 +99,7 @@ def read_header(path: Path | str) -> dict[str, Any]:
         return _header(file)[0]
 
 
-def load(path: Path | str, model: nn.Module, fingerprint: str, scheme: Scheme | str | None = None) -> Snapshot:
+def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str | None = None) -> Snapshot:
     """Caches for `model` from a file whose checksum, fingerprint, scheme (where given) and codecs agree.
 
     Raises SnapshotDamaged or SnapshotMismatch, and leaves the file as it is.
@@ -126,7 +126,7 @@ def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
         named = cache.arrays()
         layer: dict[str, Any] = {"class": "TurboQuantCache", "cache": cache.describe()}
     else:
-        flat = [] if cache.empty() else tree_flatten(cache.state)
+        flat = [] if cache.empty() else cast(list[tuple[str, Any]], tree_flatten(cache.state))
         named = {name: value for name, value in flat if isinstance(value, mx.array)}
         scalars = {name: value for name, value in flat if not isinstance(value, mx.array)}
         layer = {"class": type(cache).__name__, "scalars": scalars}
@@ -153,7 +153,7 @@ def _parts(header: bytes, arrays: list[mx.array]) -> Iterator[bytes | memoryview
     yield _PREFIX.pack(MAGIC, VERSION, len(header))
     yield header
     for array in arrays:  # one at a time: a cut array is a copy
-        yield memoryview(np.array(_as_bytes(array))).cast("B")
+        yield np.array(_as_bytes(array)).data
 
 
 def _as_bytes(array: mx.array) -> mx.array:

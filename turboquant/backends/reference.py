@@ -34,7 +34,7 @@ class ReferenceBackend:
 
         `mask`: None, "causal" (the L queries are the newest tokens), or an array that broadcasts to (B, Hq, L, tokens).
         """
-        batch, query_heads, length, _ = queries.shape
+        batch, query_heads = queries.shape[:2]
         kv_heads = kv.tail_keys.view().shape[1]
         group = query_heads // kv_heads
         per_head = 2 * batch * kv.tokens * queries.shape[-1] * mx.float32.size
