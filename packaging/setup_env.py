@@ -24,8 +24,8 @@ from typing import IO, Any
 
 OLDEST, NEWEST = (3, 11), (3, 13)  # pyproject.toml's requires-python
 
-# What a bare Debian 12 lacks of what Qt's offscreen, xcb and wayland plugins load (ldd over PySide6-Essentials 6.9.3), and
-# OpenBLAS, which makes MLX's prefill on a CPU 4.7 times faster than the BLAS in its wheel.
+# What Qt's offscreen, xcb and wayland plugins load and a bare Debian 12 lacks (ldd over PySide6-Essentials 6.9.3),
+# and OpenBLAS, which makes MLX's prefill on a CPU 4.7 times faster than the BLAS in its wheel.
 LIBRARIES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -323,23 +323,27 @@ _NETWORK = (
 
 
 def _explain(what: str, code: int, output: str, venv: Path) -> str:
-    lines = [line for line in output.splitlines() if line.strip()]
-    reason = next((line for line in reversed(lines) if line.startswith(("ERROR:", "Error:"))), (lines or [""])[-1])
+    def first(texts: tuple[str, ...]) -> str:
+        return next((line for line in output.splitlines() if any(text in line for text in texts)), "")
+
     if code < 0:
-        why, cure = f"it was stopped by signal {-code}", "Close other programs if memory is short"
-    elif any(text in output for text in _FULL):
+        why, cure, reason = f"it was stopped by signal {-code}", "Close other programs if memory is short", ""
+    elif reason := first(_FULL):
         free = shutil.disk_usage(venv if venv.exists() else venv.parent).free
         why, cure = f"the disk is full ({free / 1e6:,.0f} MB left)", "Make room (2 GB are enough)"
-    elif any(text in output for text in _NETWORK):
+    elif reason := first(_NETWORK):
         why, cure = "the package index can't be reached", "Check the network"
-    elif "Could not find a version" in output or "No matching distribution" in output:
+    elif reason := first(("Could not find a version", "No matching distribution")):
         why = "no package index offers what is needed (no network, PIP_NO_INDEX set, or a mirror that lacks it)"
         cure = "Check the network and pip's settings"
-    elif "Permission denied" in output:
+    elif reason := first(("Permission denied",)):
         why, cure = f"{venv} can't be written", "Make the folder yours"
     else:
-        why, cure = "see the reason below", "Mend it"
-    return f"{what}: {why}.\n{cure}, then run the same command again: it repairs itself.\nThe reason given: {reason}"
+        reason = first(("ERROR:", "Error:")) or output.strip().rpartition("\n")[2]
+        why, cure = "the reason is below", "Mend that"
+    return (
+        f"{what}: {why}.\n{cure}, then run the same command again: it repairs itself.\n{reason.strip()[:300]}".rstrip()
+    )
 
 
 # ---------------------------------------------------------------- start

@@ -203,26 +203,31 @@ def _llama_config(file: GgufFile) -> Config:
         raise GgufError("Llama files with scaled rotary positions (Llama 3.1 and later) can't be imported.")
     hidden = setting(meta, "llama.embedding_length", int)
     heads = setting(meta, "llama.attention.head_count", int)
-    if not heads or (hidden % heads and "llama.attention.key_length" not in meta):
-        raise GgufError(f"{heads} attention heads don't divide a width of {hidden}.")
-    head_dim = meta.get("llama.attention.key_length", hidden // heads)
+    kv_heads = setting(meta, "llama.attention.head_count_kv", int, heads)
+    head_dim = setting(meta, "llama.attention.key_length", int, hidden // heads)
+    if heads % kv_heads or head_dim % 2:
+        raise GgufError(f"{heads} heads of {head_dim} over {kv_heads} key/value heads can't be a llama.")
     if meta.get("llama.attention.value_length", head_dim) != head_dim:
         raise GgufError("Its keys and values have different widths, which a llama can't have.")
     if meta.get("llama.rope.dimension_count", head_dim) != head_dim:
         raise GgufError("Its rotary positions cover a part of each head only, which can't be imported.")
+    layers = setting(meta, "llama.block_count", int)
+    if layers > len(file.tensors):
+        raise GgufError(f"The file names {layers} layers and holds {len(file.tensors)} tensors.")
+    tokens = setting(meta, "tokenizer.ggml.tokens", list)
+    epsilon = np.float32(setting(meta, "llama.attention.layer_norm_rms_epsilon", float))
     config: Config = {
         "model_type": "llama",
         "architectures": ["LlamaForCausalLM"],
         "hidden_size": hidden,
-        "num_hidden_layers": setting(meta, "llama.block_count", int),
+        "num_hidden_layers": layers,
         "intermediate_size": setting(meta, "llama.feed_forward_length", int),
         "num_attention_heads": heads,
-        "num_key_value_heads": meta.get("llama.attention.head_count_kv", heads),
+        "num_key_value_heads": kv_heads,
         "head_dim": head_dim,
-        # GGUF stores a float32: 9.999999747378752e-06 is 1e-5.
-        "rms_norm_eps": float(np.format_float_positional(_epsilon(meta), unique=True)),
-        "rope_theta": float(meta.get("llama.rope.freq_base", 10000.0)),
-        "vocab_size": meta.get("llama.vocab_size", len(setting(meta, "tokenizer.ggml.tokens", list))),
+        "rms_norm_eps": float(str(epsilon)),  # stored as float32: 9.999999747378752e-06 means 1e-05
+        "rope_theta": setting(meta, "llama.rope.freq_base", float, 10000.0),
+        "vocab_size": setting(meta, "llama.vocab_size", int, len(tokens)),
         "max_position_embeddings": setting(meta, "llama.context_length", int),
         "tie_word_embeddings": "output.weight" not in file.tensors,
         "eos_token_id": _end_tokens(meta),
@@ -232,13 +237,10 @@ def _llama_config(file: GgufFile) -> Config:
     return config
 
 
-def _epsilon(meta: dict[str, Any]) -> np.float32:
-    return np.float32(setting(meta, "llama.attention.layer_norm_rms_epsilon", float))
-
-
 def _end_tokens(meta: dict[str, Any]) -> list[int]:
-    keys = ("eos", "eot", "eom")
-    return sorted({meta[f"tokenizer.ggml.{key}_token_id"] for key in keys if f"tokenizer.ggml.{key}_token_id" in meta})
+    """Every token that ends a reply: end of text, of turn, of message."""
+    keys = [f"tokenizer.ggml.{key}_token_id" for key in ("eos", "eot", "eom")]
+    return sorted({setting(meta, key, int) for key in keys if key in meta})
 
 
 def _llama_shapes(config: Config) -> dict[str, tuple[int, ...]]:

@@ -117,12 +117,14 @@ def read(path: Path) -> GgufFile:
         raise GgufError(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
 
 
-def setting(meta: dict[str, Any], key: str, kind: type) -> Any:
-    """The metadata value of `key`, which must be there and of exactly this `kind`."""
-    value = meta.get(key)
+def setting(meta: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
+    """The metadata value of `key`, of exactly this `kind`; a number of things is at least 1. None: it must be there."""
+    value: Any = meta.get(key, default)
     if type(value) is not kind:
         found = "is missing" if value is None else f"is a {type(value).__name__}, not a {kind.__name__}"
         raise GgufError(f"The file's metadata can't be used: {key} {found}.")
+    if type(value) is int and value < 1 and not key.endswith("_id"):
+        raise GgufError(f"The file's metadata can't be used: {key} is {value}.")
     return value
 
 

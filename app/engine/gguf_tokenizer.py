@@ -45,9 +45,11 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
         if token_type in (_CONTROL, _USER_DEFINED):
             added = AddedToken(token, special=token_type == _CONTROL, normalized=False)
             tokenizer.add_special_tokens([added]) if added.special else tokenizer.add_tokens([added])
-    special = _special_tokens(meta, tokens)
+    special = _special_tokens(meta, tokens, config["eos_token_id"])
     if meta.get("tokenizer.ggml.add_bos_token", False):
-        bos = special["bos_token"]
+        bos = special.get("bos_token")
+        if bos is None:
+            raise GgufError("It asks for a begin token and names none.")
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{bos} $A", pair=f"{bos} $A $B", special_tokens=[(bos, vocabulary[bos])]
         )
@@ -67,14 +69,15 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _special_tokens(meta: dict[str, Any], tokens: list[str]) -> dict[str, str]:
+def _special_tokens(meta: dict[str, Any], tokens: list[str], end_tokens: list[int]) -> dict[str, str]:
     found = {}
     for name, key in (("bos", "bos"), ("eos", "eos"), ("pad", "padding"), ("unk", "unknown")):
-        index = meta.get(f"tokenizer.ggml.{key}_token_id")
-        if index is not None:
+        key = f"tokenizer.ggml.{key}_token_id"
+        if key in meta:
+            index = setting(meta, key, int)
             if not 0 <= index < len(tokens):
                 raise GgufError(f"Its {name} token, {index}, isn't in the vocabulary of {len(tokens)}.")
             found[f"{name}_token"] = tokens[index]
-    if "eos_token" not in found:
-        raise GgufError("It names no end token, so a reply would never end.")
+    if "eos_token" not in found or max(end_tokens) >= len(tokens):
+        raise GgufError("It names no end token of its vocabulary, so a reply would never end.")
     return found

@@ -199,7 +199,7 @@ def main() -> int:
 
     def show(step: str, done: float) -> None:
         nonlocal last
-        line = f"{step}: {int(done * 10) * 10} %"
+        line = f"{step}: {int(done * 4) * 25} %"
         if line != last:
             print(line, flush=True)
             last = line
