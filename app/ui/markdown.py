@@ -91,8 +91,18 @@ class MarkdownWriter:
         self._open += text
         self._write_tail(final=False)
 
-    def finish(self) -> None:
-        """The text is complete. A link defined below its use is only known now, so then everything is written again."""
+    def complete(self, text: str) -> None:
+        """The whole text is `text`. What was added goes on, or is written again where it says something else.
+
+        A link that is defined below its use is only known now: then everything is written again too.
+        """
+        if not text.startswith(self.source):
+            self.source = text
+            self.rewrite()
+            return
+        added = text[len(self.source) :]
+        self.source = text
+        self._open += added
         self._write_tail(final=True)
         if self._environment.get("references"):
             self.rewrite(references=self._environment["references"])

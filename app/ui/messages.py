@@ -173,6 +173,10 @@ class Card(QWidget):
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         return button
 
+    def hide_buttons(self) -> None:
+        for button in self.findChildren(QPushButton):
+            button.hide()
+
     def on_theme_changed(self) -> None:
         self.update()
 
@@ -292,11 +296,11 @@ class ReplyView(QWidget):
         self.pane.fit_height()
         self._last_cost_s = time.perf_counter() - started
 
-    def finish(self, figures: ReplyFigures) -> None:
+    def finish(self, text: str, figures: ReplyFigures) -> None:
+        """The whole reply is `text`: what was streamed is completed, or written again where it differs."""
         self._flush_timer.stop()
-        text, self._pending = self._pending, ""
-        self._writer.add(text)
-        self._writer.finish()
+        self._pending = ""
+        self._writer.complete(text)
         self._progress.hide()
         self.pane.set_caret(False)
         self.pane.setVisible(bool(self._writer.source.strip()))
@@ -308,6 +312,8 @@ class ReplyView(QWidget):
 
     def fail(self, error: AppError) -> None:
         """Say why, below what was written so far, with a way to try again."""
+        self._flush_timer.stop()
+        self.on_flush()
         self._progress.hide()
         if self._card is not None:
             self._card.deleteLater()
@@ -319,6 +325,12 @@ class ReplyView(QWidget):
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.insertWidget(layout.indexOf(self._footer), self._card)
+
+    def drop_retry(self) -> None:
+        """The conversation has gone on: this reply is no longer the last."""
+        self._again.hide()
+        if self._card is not None:
+            self._card.hide_buttons()
 
     def _describe(self, f: ReplyFigures) -> str:
         parts = [f.scheme] if f.scheme else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -40,8 +40,8 @@ class Transcript(QScrollArea):
         self._earlier: list[ItemMaker] = []
         self._following = True
         self._from_end = 0
+        self._anchored = False
         self._moving = False
-        self._column.installEventFilter(self)
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self.on_scrolled)
         bar.rangeChanged.connect(self.on_range_changed)
@@ -121,7 +121,7 @@ class Transcript(QScrollArea):
     def on_range_changed(self, _minimum: int, maximum: int) -> None:
         if self._following:
             self._move_to(maximum)
-        elif getattr(self, "_anchored", False):
+        elif self._anchored:
             # Text was added above: what the reader sees stays where it is.
             self._anchored = False
             self._move_to(maximum - self._from_end)
@@ -145,11 +145,6 @@ class Transcript(QScrollArea):
     def _margins(self) -> tuple[int, int, int, int]:
         side = max(SIDE_MARGIN, (self.viewport().width() - COLUMN_WIDTH) // 2)
         return side, 24, side, 20
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._column and event.type() == QEvent.Type.LayoutRequest and self._following:
-            self._column.layout().activate()
-        return super().eventFilter(watched, event)
 
     def on_theme_changed(self) -> None:
         c = theme.colors()

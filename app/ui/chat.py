@@ -1,0 +1,593 @@
+"""One conversation on screen: the engine's events in, the widgets' calls out, and what must be on disk is on disk.
+
+The user's message is committed before the engine hears of it; a reply that streams is written down every second.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app import events as ev
+from app.errors import AppError
+from app.library.conversations import Library
+from app.library.records import Message, Switch
+from app.library.snapshots import ENDING
+from app.ui import formats
+from app.ui.chart_data import History, Marker, Point
+from app.ui.composer import Composer
+from app.ui.memory_panel import MemoryPanel
+from app.ui.messages import ContextFullCard, Divider, ReplyFigures, ReplyView, UserBubble
+from app.ui.notice_bar import NoticeBar
+from app.ui.transcript import ItemMaker, Transcript
+
+log = logging.getLogger(__name__)
+
+SAVE_INTERVAL_MS = 1000
+IDLE_SAVE_MS = 4000
+UNDO_S = 8.0
+
+
+class EngineLink(Protocol):
+    """What the chat asks of an engine thread; the tests' scripted engine has the same."""
+
+    event_emitted: Any
+
+    def submit(self, command: ev.Command) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass
+class Turn:
+    """The reply that is being made, in the conversation on screen or in another."""
+
+    conversation_id: str
+    reply: Message
+    text: str = ""
+    saved_text: str = ""
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    status: str = ""
+    done: int = 0
+    total: int = 0
+
+
+class Chat(QObject):
+    """Signals: `list_changed` (a title, an order, a size), `model_changed` (see `model`, `loading`),
+    `model_failed(AppError)`, `turn_changed` (see `generating`)."""
+
+    list_changed = Signal()
+    model_changed = Signal()
+    model_failed = Signal(object)
+    turn_changed = Signal()
+
+    def __init__(self, library: Library, engine: EngineLink, transcript: Transcript, composer: Composer,
+                 panel: MemoryPanel, notices: NoticeBar, parent: QObject | None = None) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._library, self._engine = library, engine
+        self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
+        self.model: ev.ModelInfo | None = None
+        self.loading = ""
+        self.params = ev.GenerationParams()
+        self.current = ""  # empty: a new conversation that has no row yet
+        self.scheme = "turbo4"
+        self._turn: Turn | None = None
+        self._reply_view: ReplyView | None = None
+        self._pending_switch = ""
+        self._rebuilding: tuple[str, str] | None = None  # conversation, scheme
+        self._histories: dict[str, History] = {}
+        self._unsaved_samples: list[ev.MemorySample] = []
+        self._deleted: list[str] = []
+        self._leaf: str | None = None
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            ev.ModelLoading: self._model_loading, ev.ModelLoaded: self._model_loaded, ev.ModelFailed: self._model_failed,
+            ev.PrefillStarted: self._prefill_started, ev.PrefillProgress: self._prefill_progress,
+            ev.CachePlanned: self._cache_planned, ev.TokenBatch: self._token_batch, ev.MemorySample: self._memory_sample,
+            ev.TurnFinished: self._turn_finished, ev.TurnFailed: self._turn_failed, ev.ContextFull: self._context_full,
+            ev.SwitchProgress: self._switch_progress, ev.SchemeSwitched: self._scheme_switched,
+            ev.SwitchFailed: self._switch_failed, ev.SnapshotSaved: self._snapshot_saved,
+            ev.SnapshotLoaded: self._snapshot_loaded, ev.SnapshotRejected: self._snapshot_rejected,
+        }  # fmt: skip
+        self._save_timer = QTimer(self, interval=SAVE_INTERVAL_MS)
+        self._save_timer.timeout.connect(self.on_save)
+        self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_SAVE_MS)
+        self._idle_timer.timeout.connect(self.on_idle)
+        self._forget_timer = QTimer(self, singleShot=True, interval=int(UNDO_S * 1000))
+        self._forget_timer.timeout.connect(self.on_forget_deleted)
+        engine.event_emitted.connect(self.on_engine_event)
+        composer.sent.connect(self.on_sent)
+        composer.stop_clicked.connect(self.stop)
+        panel.picker.scheme_picked.connect(self.on_scheme_picked)
+        panel.cancel_clicked.connect(self.on_cancel_switch)
+        self.new()
+
+    # ------------------------------------------------------------ which conversation
+
+    def new(self) -> None:
+        """An empty conversation; it gets a row with its first message."""
+        self.current, self._leaf, self._pending_switch = "", None, ""
+        self._reply_view = None
+        self._histories.pop("", None)
+        self._transcript.show_items([])
+        self._show_state()
+        self.list_changed.emit()
+
+    def open(self, conversation_id: str) -> None:
+        """Show a conversation and ask the engine to bring its cache back. Raises KeyError."""
+        conversation = self._library.conversation(conversation_id)
+        if conversation_id != self.current:
+            self._pending_switch = ""
+        self.current, self.scheme, self._leaf = conversation_id, conversation.scheme, conversation.leaf
+        self._reply_view = None
+        switches = self._library.switches(conversation_id)
+        if conversation_id not in self._histories:
+            self._histories[conversation_id] = History(
+                [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
+                [_marker(s) for s in switches],
+            )
+        self._transcript.show_items(self._item_makers(self._library.messages(conversation_id), switches))
+        self._show_state()
+        if conversation.snapshot_bytes:
+            self._panel.show_snapshot(conversation.snapshot_bytes, 0, loaded=False)
+        self._restore_cache()
+        self.list_changed.emit()
+
+    def _restore_cache(self) -> None:
+        if self.model and self.current and not (self._turn and self._turn.conversation_id == self.current):
+            self._engine.submit(ev.OpenConversation(self.current, self._messages_to_read(), self.scheme, self.params))
+
+    def _item_makers(self, messages: list[Message], switches: list[Switch]) -> list[ItemMaker]:
+        start = self._library.conversation(self.current).context_start
+        makers: list[ItemMaker] = [partial(self._divider, s) for s in switches if s.after_message is None]
+        for message in messages:
+            if message.id == start and message is not messages[0]:
+                makers.append(self._context_divider)
+            last = message is messages[-1]
+            if message.role == "user":
+                makers.append(partial(UserBubble, message.content))
+            elif message.role == "assistant":
+                makers.append(partial(self._stored_reply, message, last))
+            makers += [partial(self._divider, s) for s in switches if s.after_message == message.id]
+        if messages and messages[-1].role == "user":
+            makers.append(partial(self._missing_reply, messages[-1]))
+        return makers
+
+    def _stored_reply(self, message: Message, last: bool) -> ReplyView:
+        view = ReplyView()
+        if self._turn and self._turn.reply.id == message.id:
+            self._reply_view = view
+            self._connect_reply(view)
+            if self._turn.text:
+                view.add_text(self._turn.text)
+            else:
+                view.show_progress(self._turn.status, self._turn.done, self._turn.total)
+            return view
+        view.finish(message.content, _figures(message))
+        if message.state == "failed":
+            view.fail(AppError(message.error or self.tr("This reply failed.")))
+        if last:
+            self._connect_reply(view)
+        else:
+            view.drop_retry()
+        return view
+
+    def _missing_reply(self, message: Message) -> ReplyView:
+        view = ReplyView()
+        view.fail(AppError(self.tr("This message has no reply yet.")))
+        self._connect_reply(view)
+        return view
+
+    def _connect_reply(self, view: ReplyView) -> None:
+        view.retry_clicked.connect(self.on_retry)
+
+    def _divider(self, switch: Switch | ev.SchemeSwitched) -> Divider:
+        how = {
+            "encoded": self.tr("in {0}"),
+            "requantised": self.tr("requantised in {0}"),
+            "rebuilt": self.tr("rebuilt in {0}"),
+        }[switch.method].format(formats.seconds(switch.seconds))
+        tip = {
+            "encoded": self.tr("Encoded from what the cache still held exactly."),
+            "requantised": self.tr("Made from data that was compressed before: a little less exact than a rebuild."),
+            "rebuilt": self.tr("The transcript was read again by the model."),
+        }[switch.method]
+        sizes = f"{formats.data_size(switch.bytes_before)} → {formats.data_size(switch.bytes_after)}"
+        return Divider(f"{switch.from_scheme} → {switch.to_scheme}   {sizes}   {how}", tip)
+
+    def _context_divider(self) -> Divider:
+        return Divider(
+            self.tr("The model reads from here on"), self.tr("Older turns were left out to make room; they stay here.")
+        )
+
+    # ------------------------------------------------------------ one turn
+
+    def on_sent(self, text: str) -> None:
+        if self.model is None:
+            return
+        if not self.current:
+            self.current = self._library.create(self.scheme, self.model.name).id
+            self._histories[self.current] = History()
+        message = self._library.add_user_message(self.current, text)
+        self._retire_last()
+        self._transcript.append(UserBubble(text))
+        self._transcript.follow()
+        self._generate(message.id)
+
+    def on_retry(self) -> None:
+        """Answer the last user message again; what was said before stays in the library as another branch."""
+        view = self.sender()
+        user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
+        if user is None or self.model is None or self._turn is not None:
+            return
+        if isinstance(view, QWidget) and view in self._transcript.items():
+            self._transcript.remove(view)
+        self._generate(user.id)
+
+    def _generate(self, parent: str) -> None:
+        reply = self._library.begin_reply(self.current, self.scheme, parent)
+        self._leaf = reply.id
+        self._turn = Turn(self.current, reply, status=self.tr("Reading the prompt"))
+        self._reply_view = ReplyView()
+        self._connect_reply(self._reply_view)
+        self._reply_view.show_progress(self._turn.status)
+        self._transcript.append(self._reply_view)
+        self._engine.submit(
+            ev.Generate(self.current, reply.id, self._messages_to_read(until=parent), self.scheme, self.params)
+        )
+        self._idle_timer.stop()
+        self._save_timer.start()
+        self._turn_state_changed()
+        self.list_changed.emit()
+
+    def _messages_to_read(self, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
+        """What the model reads: the branch from where its context starts, without replies that say nothing."""
+        messages = self._library.messages(self.current)
+        start = self._library.conversation(self.current).context_start
+        places = [index for index, m in enumerate(messages) if m.id == start]
+        messages = messages[places[0] :] if places else messages
+        ends = [index for index, m in enumerate(messages) if m.id == until]
+        messages = messages[: ends[0] + 1] if ends else messages
+        return tuple(m.as_chat() for m in messages if m.content)
+
+    def _retire_last(self) -> None:
+        for item in self._transcript.items()[-2:]:
+            if isinstance(item, ReplyView):
+                item.drop_retry()
+            elif isinstance(item, ContextFullCard):
+                self._transcript.remove(item)
+
+    @property
+    def generating(self) -> bool:
+        """Whether the conversation on screen is being answered."""
+        return self._turn is not None and self._turn.conversation_id == self.current
+
+    def stop(self) -> None:
+        """Stop the reply or the rebuild of the conversation on screen."""
+        if self.generating or (self._rebuilding and self._rebuilding[0] == self.current):
+            self._engine.stop()
+
+    # ------------------------------------------------------------ the scheme
+
+    def on_scheme_picked(self, name: str) -> None:
+        if self.generating:
+            self._pending_switch = "" if name == self.scheme else name
+            self._show_pending()
+        elif self.current and self.model:
+            self._switch(name)
+        else:
+            self.scheme = name
+            if self.current:
+                self._library.set_scheme(self.current, name)
+            self._show_state()
+            self.list_changed.emit()
+
+    def _switch(self, name: str) -> None:
+        self._rebuilding = (self.current, name)
+        self._engine.submit(ev.SwitchScheme(self.current, name, self._messages_to_read(), self.params))
+        self._show_pending()
+        self._turn_state_changed()
+
+    def on_cancel_switch(self) -> None:
+        if self._pending_switch:
+            self._pending_switch = ""
+            self._show_pending()
+        else:
+            self._engine.stop()
+
+    def _show_pending(self, done: int = 0, total: int = 0) -> None:
+        text = ""
+        if self._pending_switch:
+            text = self.tr("{0} after this reply").format(self._pending_switch)
+        elif self._rebuilding and self._rebuilding[0] == self.current:
+            text = self.tr("Changing to {0}…").format(self._rebuilding[1])
+            if total:
+                text = self.tr("Rebuilding as {0}: {1} of {2} tokens").format(
+                    self._rebuilding[1], formats.count(done), formats.count(total)
+                )
+        self._panel.show_pending(text, done, total)
+
+    # ------------------------------------------------------------ titles, deleting
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        self._library.rename(conversation_id, title)
+        self.list_changed.emit()
+
+    def delete(self, conversation_id: str) -> None:
+        """Take it off the list; for some seconds the notice brings it back."""
+        title = self._library.conversation(conversation_id).title
+        if self._turn and self._turn.conversation_id == conversation_id:
+            self._engine.stop()
+        self._library.delete(conversation_id)
+        self._deleted.append(conversation_id)
+        self._forget_timer.start()
+        self._notices.show_notice(
+            self.tr("“{0}” was deleted.").format(title), self.tr("Undo"), partial(self.undelete, conversation_id), UNDO_S
+        )
+        if conversation_id == self.current:
+            self.new()
+        self.list_changed.emit()
+
+    def undelete(self, conversation_id: str) -> None:
+        self._library.restore(conversation_id)
+        if conversation_id in self._deleted:
+            self._deleted.remove(conversation_id)
+        self.open(conversation_id)
+
+    def on_forget_deleted(self) -> None:
+        for conversation_id in self._deleted:
+            self._engine.submit(ev.DiscardCache(conversation_id))
+            self._histories.pop(conversation_id, None)
+        self._deleted.clear()
+
+    # ------------------------------------------------------------ what the widgets show
+
+    def load_model(self, path: str) -> None:
+        self._engine.submit(ev.LoadModel(path))
+
+    def _show_state(self) -> None:
+        """Everything beside the transcript, for the conversation and model at hand."""
+        self._panel.clear()
+        self._panel.picker.set_current(self.scheme)
+        self._panel.chart.show_history(self._histories.setdefault(self.current, History()), self.scheme)
+        context = self.model.context_tokens if self.model else 0
+        self._composer.set_context(self._histories[self.current].last_tokens(), context)
+        self._show_pending()
+        self._turn_state_changed()
+
+    def _turn_state_changed(self) -> None:
+        self._composer.set_generating(self.generating)
+        self._composer.set_blocked(self._blocked())
+        self.turn_changed.emit()
+
+    def _blocked(self) -> str:
+        if self.loading:
+            return self.tr("Loading {0}…").format(self.loading)
+        if self.model is None:
+            return self.tr("No model is loaded")
+        if self._turn is not None and not self.generating:
+            title = self._library.conversation(self._turn.conversation_id).title
+            return self.tr("A reply is being written in “{0}”").format(title)
+        if self._rebuilding and self._rebuilding[0] == self.current:
+            return self.tr("The cache is changing to {0}").format(self._rebuilding[1])
+        return ""
+
+    # ------------------------------------------------------------ the engine's events
+
+    def on_engine_event(self, event: ev.Event) -> None:
+        self._handlers[type(event)](event)
+
+    def _model_loading(self, event: ev.ModelLoading) -> None:
+        self.loading, self.model = event.name, None
+        self._turn_state_changed()
+        self.model_changed.emit()
+
+    def _model_loaded(self, event: ev.ModelLoaded) -> None:
+        self.loading, self.model = "", event.model
+        self._panel.picker.set_options(event.schemes)
+        self._notices.show_notice(event.notice)
+        self._show_state()
+        self._restore_cache()
+        self.model_changed.emit()
+
+    def _model_failed(self, event: ev.ModelFailed) -> None:
+        self.loading = ""
+        self._turn_state_changed()
+        self.model_changed.emit()
+        self.model_failed.emit(event.error)
+
+    def _prefill_started(self, event: ev.PrefillStarted) -> None:
+        if self._turn:
+            self._turn.prompt_tokens, self._turn.reused_tokens = event.prompt_tokens, event.reused_tokens
+            self._show_prefill(0, event.prompt_tokens - event.reused_tokens)
+
+    def _prefill_progress(self, event: ev.PrefillProgress) -> None:
+        self._show_prefill(event.done_tokens, event.total_tokens)
+
+    def _show_prefill(self, done: int, total: int) -> None:
+        if self._turn is None or self._turn.text:
+            return
+        self._turn.status = self.tr("Reading the prompt: {0} of {1} tokens").format(
+            formats.count(done), formats.count(total)
+        )
+        self._turn.done, self._turn.total = done, total
+        if self.generating and self._reply_view:
+            self._reply_view.show_progress(self._turn.status, done, total)
+
+    def _cache_planned(self, event: ev.CachePlanned) -> None:
+        if event.conversation_id == self.current:
+            self._panel.engagement.set_layers(event.layers)
+
+    def _token_batch(self, event: ev.TokenBatch) -> None:
+        if self._turn is None or self._turn.reply.id != event.reply_id:
+            return
+        self._turn.text += event.text
+        if self.generating and self._reply_view:
+            self._reply_view.add_text(event.text)
+
+    def _memory_sample(self, event: ev.MemorySample) -> None:
+        self._unsaved_samples.append(event)
+        history = self._histories.get(event.conversation_id)
+        if history is not None and event.tokens:
+            history.add(Point.of(event))
+        if event.conversation_id == self.current:
+            context = self.model.context_tokens if self.model else 0
+            if event.tokens:
+                self._panel.show_sample(event, context)
+                self._panel.chart.refresh()
+            self._composer.set_context(event.tokens, context)
+        if self._turn is None:
+            self.on_save()
+
+    def _turn_finished(self, event: ev.TurnFinished) -> None:
+        self._library.finish_reply(event)
+        if event.conversation_id == self.current and self._reply_view:
+            state = {"interrupted": "interrupted", "length": "length", "stop": "complete"}[event.reason]
+            figures = ReplyFigures(event.scheme, event.generated_tokens, event.tokens_per_s, event.prompt_tokens,
+                                   event.reused_tokens, state)  # fmt: skip
+            self._reply_view.finish(event.text, figures)
+            self._panel.show_speed(event.tokens_per_s)
+        self._end_turn()
+
+    def _turn_failed(self, event: ev.TurnFailed) -> None:
+        text = self._turn.text if self._turn and self._turn.reply.id == event.reply_id else ""
+        log.warning("a reply failed: %s", event.error.detail or event.error.message)
+        self._library.fail_reply(event.reply_id, text, str(event.error))
+        if event.conversation_id == self.current and self._reply_view:
+            self._reply_view.fail(event.error)
+        self._end_turn()
+
+    def _context_full(self, event: ev.ContextFull) -> None:
+        self._library.remove_message(event.reply_id)
+        if event.conversation_id == self.current and self._reply_view:
+            self._transcript.remove(self._reply_view)
+            card = ContextFullCard(event.prompt_tokens, event.context_tokens, event.droppable_turns)
+            card.new_conversation_chosen.connect(self.on_move_to_new)
+            card.drop_chosen.connect(self.on_drop_turns)
+            card.cancel_chosen.connect(self.on_take_back)
+            self._transcript.append(card)
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        """The turn is over: write down what is left, then do what waited for it."""
+        self._turn, self._reply_view = None, None
+        self._save_timer.stop()
+        self.on_save()
+        self._leaf = self._library.conversation(self.current).leaf if self.current else None
+        self._idle_timer.start()
+        pending, self._pending_switch = self._pending_switch, ""
+        self._turn_state_changed()
+        if pending and self.current and self.model:
+            self._switch(pending)
+        self.list_changed.emit()
+
+    # ------------------------------------------------------------ when the context is full
+
+    def _last_user_message(self) -> Message:
+        return next(m for m in reversed(self._library.messages(self.current)) if m.role == "user")
+
+    def on_drop_turns(self, turns: int) -> None:
+        read = self._messages_to_read()
+        users = [m.message_id for m in read if m.role == "user"]
+        self._library.set_context_start(self.current, users[turns])
+        leaf = self._last_user_message().id
+        self.open(self.current)
+        for item in self._transcript.items()[-1:]:
+            self._transcript.remove(item)  # "no reply yet" stands where the new reply comes
+        self._generate(leaf)
+
+    def on_move_to_new(self) -> None:
+        text = self._take_back()
+        self.new()
+        self.on_sent(text)
+
+    def on_take_back(self) -> None:
+        self._composer.edit.setPlainText(self._take_back())
+        self.open(self.current)
+
+    def _take_back(self) -> str:
+        message = self._last_user_message()
+        self._library.remove_message(message.id)
+        return message.content
+
+    # ------------------------------------------------------------ switches and snapshots
+
+    def _switch_progress(self, event: ev.SwitchProgress) -> None:
+        if event.conversation_id == self.current:
+            self._rebuilding = self._rebuilding or (self.current, "")
+            self._show_pending(event.done_tokens, event.total_tokens)
+
+    def _scheme_switched(self, event: ev.SchemeSwitched) -> None:
+        leaf = self._library.conversation(event.conversation_id).leaf
+        if event.method == "empty":
+            self._library.set_scheme(event.conversation_id, event.to_scheme)
+        else:
+            self._library.record_switch(event, leaf)
+            history = self._histories.get(event.conversation_id)
+            if history is not None:
+                history.markers.append(_marker(event))
+        if event.conversation_id == self.current:
+            self.scheme = event.to_scheme
+            self._panel.picker.set_current(event.to_scheme)
+            self._panel.chart.set_scheme(event.to_scheme)
+            if event.method != "empty":
+                self._transcript.append(self._divider(event))
+        self._switch_over()
+
+    def _switch_failed(self, event: ev.SwitchFailed) -> None:
+        if event.error is not None:
+            self._notices.show_notice(str(event.error))
+        self._switch_over()
+
+    def _switch_over(self) -> None:
+        self._rebuilding = None
+        self._show_pending()
+        self._turn_state_changed()
+        self._idle_timer.start()
+        self.list_changed.emit()
+
+    def _snapshot_saved(self, event: ev.SnapshotSaved) -> None:
+        fingerprint = self.model.fingerprint if self.model else ""
+        self._library.record_snapshot(event, event.conversation_id + ENDING, fingerprint)
+        if event.conversation_id == self.current:
+            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=False)
+
+    def _snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
+        if event.conversation_id == self.current:
+            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=True)
+
+    def _snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
+        self._library.forget_snapshots([event.conversation_id])
+        self._notices.show_notice(
+            self.tr("The saved cache of this conversation can't be used: {0} The text is whole; the next reply reads it "
+                    "again.").format(event.reason.rstrip(".") + ".")
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ writing down
+
+    def on_save(self) -> None:
+        samples, self._unsaved_samples = self._unsaved_samples, []
+        self._library.record_samples([s for s in samples if s.tokens])
+        if self._turn and self._turn.text != self._turn.saved_text:
+            self._turn.saved_text = self._turn.text
+            self._library.update_partial(self._turn.reply.id, self._turn.text)
+
+    def on_idle(self) -> None:
+        if self._turn is None:
+            self._engine.submit(ev.SaveSnapshots())
+
+
+def _marker(switch: Switch | ev.SchemeSwitched) -> Marker:
+    return Marker(switch.tokens, switch.from_scheme, switch.to_scheme, switch.bytes_before, switch.bytes_after, switch.method)
+
+
+def _figures(m: Message) -> ReplyFigures:
+    return ReplyFigures(m.scheme, m.generated_tokens, m.tokens_per_s, m.prompt_tokens, m.reused_tokens, m.state)
+
+

@@ -1,0 +1,408 @@
+"""The window: places the widgets, folds the side columns where there is no room, and remembers how it was."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QMessageBox,
+    QSizePolicy,
+    QStackedWidget,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.errors import AppError
+from app.library.conversations import Library
+from app.settings import Settings
+from app.ui import formats, theme
+from app.ui.actions import Actions
+from app.ui.chat import Chat, EngineLink
+from app.ui.composer import Composer
+from app.ui.memory_panel import MemoryPanel
+from app.ui.notice_bar import NoticeBar
+from app.ui.sidebar import Sidebar
+from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
+from app.ui.welcome import Install, InstallJob, Welcome
+
+log = logging.getLogger(__name__)
+
+SIDEBAR_WIDTH = 236
+PANEL_WIDTH = 336
+CENTER_LEAST = 440
+RECENT_MODELS = 6
+
+
+class MainWindow(QMainWindow):
+    """`starter_installed` and `starter_install` are app.engine.starter's; tests give their own."""
+
+    def __init__(self, library: Library, engine: EngineLink, settings: Settings,
+                 starter_installed: Callable[[], Path | None], starter_install: Install) -> None:  # fmt: skip
+        super().__init__()
+        self.setWindowTitle(self.tr("TurboQuant Chat"))
+        self.setMinimumSize(560, 420)
+        self._library, self._settings = library, settings
+        self._starter_installed = starter_installed
+        self.actions_ = Actions(self)
+        self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
+        self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
+        self.chat = Chat(library, engine, self.transcript, self.composer, self.panel, self.notices, self)
+        self._install = InstallJob(starter_install, self)
+        # The column opened last stays when there is room for one only.
+        self._preferred = "panel"
+        self._place()
+        self._connect()
+        self._restore()
+        for notice in (library.notice, settings.notice):
+            self.notices.show_notice(notice)
+        self.chat.scheme = settings.get("scheme", "turbo4")
+        self.chat.new()
+        self.on_list_changed()
+        self.on_model_changed()
+
+    # ------------------------------------------------------------ building
+
+    def _place(self) -> None:
+        center = QWidget(self)
+        center.setObjectName("center")
+        center.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column = QVBoxLayout(center)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self._notice_row = _Centered(self.notices, top=0, bottom=0)
+        column.addWidget(self._notice_row)
+        column.addWidget(self.transcript, 1)
+        column.addWidget(_Centered(self.composer, top=4, bottom=16))
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(center)
+        self._stack.addWidget(self.welcome)
+        body = QWidget(self)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        self._lines = [_Line(), _Line()]
+        self.sidebar.setFixedWidth(SIDEBAR_WIDTH)
+        self.panel.setFixedWidth(PANEL_WIDTH)
+        for widget, stretch in ((self.sidebar, 0), (self._lines[0], 0), (self._stack, 1), (self._lines[1], 0), (self.panel, 0)):
+            row.addWidget(widget, stretch)
+        self.setCentralWidget(body)
+        self._place_tool_bar()
+
+    def _place_tool_bar(self) -> None:
+        bar = QToolBar(self.tr("Window"), self)
+        bar.setObjectName("toolBar")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(20, 20))
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addAction(self.actions_.sidebar)
+        bar.addAction(self.actions_.new)
+        bar.addWidget(_spacer())
+        self._model_button = QToolButton(bar)
+        self._model_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._model_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._model_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow stands behind the name
+        self._model_button.setFont(theme.font(weight=theme.QFont.Weight.DemiBold))
+        self._model_button.setMenu(QMenu(self._model_button))
+        self._model_button.menu().aboutToShow.connect(self.on_model_menu)
+        self._model_detail = QLabel(bar)
+        self._model_detail.setProperty("role", "muted")
+        bar.addWidget(self._model_button)
+        bar.addWidget(self._model_detail)
+        bar.addWidget(_spacer())
+        bar.addAction(self.actions_.panel)
+        self.addToolBar(bar)
+        self.setUnifiedTitleAndToolBarOnMac(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        if sys.platform == "darwin":
+            self.actions_.fill_menu_bar(self.menuBar())
+        else:
+            self._menu_button = QToolButton(bar)
+            self._menu_button.setToolTip(self.tr("Menu"))
+            self._menu_button.setAccessibleName(self.tr("Menu"))
+            self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+            self._menu_button.setMenu(self.actions_.one_menu(self._menu_button))
+            bar.addWidget(self._menu_button)
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
+
+    def _connect(self) -> None:
+        a = self.actions_
+        a.new.triggered.connect(self.on_new)
+        a.rename.triggered.connect(self.sidebar.on_rename)
+        a.delete.triggered.connect(self.on_delete)
+        a.open_folder.triggered.connect(self.on_open_folder)
+        a.close.triggered.connect(self.close)
+        a.quit.triggered.connect(self.close)
+        a.sidebar.triggered.connect(self.on_toggle_sidebar)
+        a.panel.triggered.connect(self.on_toggle_panel)
+        a.search.triggered.connect(self.on_search)
+        a.next.triggered.connect(self.on_next)
+        a.previous.triggered.connect(self.on_previous)
+        a.scheme.triggered.connect(self.on_change_scheme)
+        a.stop.triggered.connect(self.chat.stop)
+        a.about.triggered.connect(self.on_about)
+        self.sidebar.conversation_chosen.connect(self.chat.open)
+        self.sidebar.rename_requested.connect(self.chat.rename)
+        self.sidebar.delete_requested.connect(self.chat.delete)
+        self.chat.list_changed.connect(self.on_list_changed)
+        self.chat.model_changed.connect(self.on_model_changed)
+        self.chat.model_failed.connect(self.on_model_failed)
+        self.chat.turn_changed.connect(self.on_turn_changed)
+        self.welcome.install_clicked.connect(self.on_install)
+        self.welcome.cancel_clicked.connect(self._install.cancel)
+        self.welcome.folder_clicked.connect(self.on_open_folder)
+        self._install.progressed.connect(self.welcome.show_progress)
+        self._install.finished.connect(self.on_installed)
+        self._install.failed.connect(self.on_install_failed)
+
+    def _restore(self) -> None:
+        self.resize(1180, 780)
+        stored = self._settings.get("window_geometry", "")
+        if stored:
+            self.restoreGeometry(QByteArray(base64.b64decode(stored)))
+        self._wanted = {
+            "sidebar": self._settings.get("sidebar_shown", True),
+            "panel": self._settings.get("panel_shown", True),
+        }
+        self._fold()
+
+    def start(self) -> None:
+        """Load the model used last, else the starter; without either the welcome page stays."""
+        chosen = self._settings.get("model", "")
+        if not chosen or not Path(chosen).is_dir():
+            starter = self._starter_installed()
+            chosen = str(starter) if starter else ""
+        if chosen:
+            self.chat.load_model(chosen)
+        self._show_page(loading=bool(chosen))
+        self.composer.edit.setFocus()
+
+    # ------------------------------------------------------------ side columns
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Show the side columns that are wanted and fit beside a readable transcript."""
+        room = self.width() - CENTER_LEAST
+        widths = {"sidebar": SIDEBAR_WIDTH, "panel": PANEL_WIDTH}
+        shown = {}
+        for name in sorted(widths, key=lambda name: name != self._preferred):
+            shown[name] = self._wanted[name] and widths[name] <= room
+            room -= widths[name] if shown[name] else 0
+        for name, widget, line in (("sidebar", self.sidebar, self._lines[0]), ("panel", self.panel, self._lines[1])):
+            widget.setVisible(shown[name])
+            line.setVisible(shown[name])
+        self.actions_.sidebar.setChecked(shown["sidebar"])
+        self.actions_.panel.setChecked(shown["panel"])
+
+    def _toggle(self, name: str, shown: bool) -> None:
+        self._wanted[name] = shown
+        if shown:
+            self._preferred = name
+        self._fold()
+
+    def on_toggle_sidebar(self) -> None:
+        self._toggle("sidebar", self.actions_.sidebar.isChecked())
+
+    def on_toggle_panel(self) -> None:
+        self._toggle("panel", self.actions_.panel.isChecked())
+
+    # ------------------------------------------------------------ commands
+
+    def on_new(self) -> None:
+        self.chat.new()
+        self.composer.edit.setFocus()
+
+    def on_delete(self) -> None:
+        if self.chat.current:
+            self.chat.delete(self.chat.current)
+
+    def on_search(self) -> None:
+        self._toggle("sidebar", True)
+        self.sidebar.search.setFocus()
+        self.sidebar.search.selectAll()
+
+    def on_next(self) -> None:
+        self._step(1)
+
+    def on_previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        ids = [c.id for c in self._library.conversations()]
+        if ids:
+            place = ids.index(self.chat.current) + step if self.chat.current in ids else 0
+            self.chat.open(ids[place % len(ids)])
+
+    def on_change_scheme(self) -> None:
+        self._toggle("panel", True)
+        self.panel.picker.setFocus()
+        self.panel.picker.showPopup()
+
+    def on_about(self) -> None:
+        QMessageBox.about(
+            self, self.tr("TurboQuant Chat"),
+            self.tr("Chat with local MLX language models, and watch a TurboQuant-compressed key/value cache stay small."),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ models
+
+    def on_model_menu(self) -> None:
+        menu = self._model_button.menu()
+        menu.clear()
+        for path in self._recent_models():
+            entry = menu.addAction(Path(path).name)
+            entry.setData(path)
+            entry.setToolTip(path)
+            entry.setCheckable(True)
+            entry.setChecked(self.chat.model is not None and self.chat.model.path == path)
+            entry.triggered.connect(self.on_model_chosen)
+        menu.addSeparator()
+        if self._starter_installed() is None and not self._install.running:
+            menu.addAction(self.tr("Install the starter model"), self.on_install)
+        menu.addAction(self.actions_.open_folder)
+
+    def on_model_chosen(self) -> None:
+        action = self.sender()
+        assert isinstance(action, QAction)
+        if not (self.chat.model and self.chat.model.path == action.data()):
+            self.chat.load_model(str(action.data()))
+
+    def _recent_models(self) -> list[str]:
+        starter = self._starter_installed()
+        known = self._settings.get("recent_models", [str(p) for p in [starter] if p])
+        known += [str(starter)] if starter and str(starter) not in known else []
+        return [path for path in known if Path(path).is_dir()]
+
+    def on_open_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
+        if folder:
+            self.chat.load_model(folder)
+
+    def on_install(self) -> None:
+        self._show_page(loading=False)
+        self.welcome.show_progress(self.tr("Starting"), -1)
+        self._install.start()
+
+    def on_installed(self, path: str) -> None:
+        self.welcome.show_idle()
+        self.chat.load_model(path)
+
+    def on_install_failed(self, error: AppError | None) -> None:
+        if error is None:
+            self.welcome.show_idle()
+        else:
+            self.welcome.show_error(error)
+
+    def on_model_changed(self) -> None:
+        model = self.chat.model
+        if self.chat.loading:
+            self._model_button.setText(self.chat.loading)
+            self._model_detail.setText(self.tr("loading…"))
+        elif model is None:
+            self._model_button.setText(self.tr("No model"))
+            self._model_detail.clear()
+        else:
+            self._model_button.setText(model.name)
+            self._model_detail.setText(f"{formats.data_size(model.weights_bytes)} · {model.backend}")
+            self._settings.set("model", model.path)
+            recent = [model.path] + [path for path in self._recent_models() if path != model.path]
+            self._settings.set("recent_models", recent[:RECENT_MODELS])
+        self._model_button.setAccessibleName(self.tr("Model: {0}").format(self._model_button.text()))
+        self._show_page(loading=bool(self.chat.loading))
+
+    def on_model_failed(self, error: AppError) -> None:
+        self.welcome.show_error(error)
+        if self.chat.current or self.chat.model:
+            self.notices.show_notice(str(error))
+
+    def _show_page(self, loading: bool) -> None:
+        """The welcome page while there is nothing to talk to and nothing to read."""
+        nothing = self.chat.model is None and not loading and not self.chat.current
+        self._stack.setCurrentIndex(1 if nothing or self._install.running else 0)
+
+    # ------------------------------------------------------------ what the chat says
+
+    def on_list_changed(self) -> None:
+        conversations = self._library.conversations()
+        self.sidebar.refresh(conversations, self.chat.current)
+        title = next((c.title for c in conversations if c.id == self.chat.current), "")
+        self.setWindowTitle(f"{title} – {self.tr('TurboQuant Chat')}" if title else self.tr("TurboQuant Chat"))
+        self.actions_.rename.setEnabled(bool(title))
+        self.actions_.delete.setEnabled(bool(title))
+        if self.chat.current:
+            self._show_page(loading=bool(self.chat.loading))
+
+    def on_turn_changed(self) -> None:
+        self.actions_.stop.setEnabled(self.chat.generating or bool(self.panel.pending_text))
+
+    def on_theme_changed(self) -> None:
+        self._model_button.setIcon(theme.icon("down", theme.colors().muted))
+        if sys.platform != "darwin":
+            self._menu_button.setIcon(theme.icon("menu"))
+
+    # ------------------------------------------------------------ closing
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.remember()
+        super().closeEvent(event)
+
+    def remember(self) -> None:
+        """What the next start needs: geometry, columns, scheme. A full disk must not keep the window open."""
+        try:
+            self._settings.set("window_geometry", base64.b64encode(self.saveGeometry().data()).decode())
+            self._settings.set("sidebar_shown", self._wanted["sidebar"])
+            self._settings.set("panel_shown", self._wanted["panel"])
+            self._settings.set("scheme", self.chat.scheme)
+        except OSError as error:
+            log.warning("the settings could not be written: %s", error)
+        self.chat.on_save()
+        self._install.shutdown(1.0)
+
+
+class _Centered(QWidget):
+    """Keeps one widget in the middle, as wide as the text's column at most."""
+
+    def __init__(self, widget: QWidget, top: int, bottom: int) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SIDE_MARGIN, top, SIDE_MARGIN, bottom)
+        widget.setMaximumWidth(COLUMN_WIDTH)
+        row.addWidget(widget)
+
+
+class _Line(QWidget):
+    """A hairline between two columns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedWidth(1)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._color()
+        theme.theme().changed.connect(self._color)
+
+    def _color(self) -> None:
+        self.setStyleSheet(f"background: {theme.colors().line};")
+
+
+def _spacer() -> QWidget:
+    widget = QWidget()
+    widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    return widget
+
+

@@ -1,0 +1,321 @@
+"""The live chart: measured bytes of a conversation's cache against its tokens.
+
+Solid accent: measured. Dashed: what other schemes would take. Grey: fp16, the ceiling. Lines end at the plot's right
+edge and are named beside it, switches are named above it, so that no label crosses a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.ui import formats, theme
+from app.ui.chart_data import BASELINE, History, Marker, Point, axis_end, distinct, spread, ticks
+
+OTHERS = 4
+LABEL_SCALE = 0.8
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From tokens and bytes to the plot's pixels."""
+
+    plot: QRectF
+    end_tokens: int
+    end_bytes: float
+
+    def x(self, tokens: float) -> float:
+        return self.plot.left() + self.plot.width() * tokens / self.end_tokens
+
+    def y(self, size_bytes: float) -> float:
+        return self.plot.bottom() - self.plot.height() * size_bytes / self.end_bytes
+
+    def at(self, tokens: float, size_bytes: float) -> QPointF:
+        return QPointF(self.x(tokens), self.y(size_bytes))
+
+    def tokens(self, x: float) -> float:
+        return (x - self.plot.left()) / self.plot.width() * self.end_tokens
+
+
+class MemoryChart(QWidget):
+    """Draws a `History`; hover, or the arrow keys, read its values."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(self.tr("Memory of this conversation"))
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.history = History()
+        self._scheme = ""
+        self._hover: Point | None = None
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(300, 268)
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    # ------------------------------------------------------------ content
+
+    def show_history(self, history: History, scheme: str) -> None:
+        self.history = history
+        self._scheme = scheme
+        self._hover = None
+        self.refresh()
+
+    def set_scheme(self, scheme: str) -> None:
+        self._scheme = scheme
+        self.update()
+
+    def refresh(self) -> None:
+        """The history has grown."""
+        last = self.history.points[-1] if self.history.points else None
+        if last:
+            self.setAccessibleDescription(
+                self.tr("{0} measured at {1} tokens with {2}; {3} uncompressed").format(
+                    formats.data_size(last.used_bytes), formats.count(last.tokens), last.scheme,
+                    formats.data_size(last.fp16_bytes),
+                )
+            )  # fmt: skip
+        self.update()
+
+    # ------------------------------------------------------------ reading values
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hover = self.history.nearest(self._scale().tokens(event.position().x()))
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover = None
+        self.update()
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        points = self.history.points
+        if step is None or not points:
+            super().keyPressEvent(event)
+            return
+        place = points.index(self._hover) if self._hover in points else len(points) - 1
+        self._hover = points[max(0, min(place + step, len(points) - 1))]
+        self.update()
+
+    @property
+    def hovered(self) -> Point | None:
+        return self._hover
+
+    # ------------------------------------------------------------ painting
+
+    def _metrics(self) -> QFontMetricsF:
+        return QFontMetricsF(theme.font(LABEL_SCALE))
+
+    def _scale(self) -> _Scale:
+        metrics = self._metrics()
+        left = metrics.horizontalAdvance("000") + 8
+        right = metrics.horizontalAdvance("turbo4v2") + 14
+        top = metrics.height() + 6 + (2 * metrics.height() + 4 if self.history.markers else 0)
+        bottom = 2 * metrics.height() + 10
+        plot = QRectF(left, top, self.width() - left - right, self.height() - top - bottom)
+        end = axis_end(max((p.tokens for p in self.history.points), default=0))
+        highest = max((p.used_bytes for p in self.history.points), default=0)
+        return _Scale(plot, end, max(self.history.fp16_per_token() * end, highest * 1.05, 1.0))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(theme.font(LABEL_SCALE))
+        scale = self._scale()
+        self._paint_axes(painter, scale)
+        if not self.history.points:
+            painter.setPen(QColor(theme.colors().muted))
+            painter.drawText(scale.plot, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
+                             self.tr("The curve begins with the first message."))  # fmt: skip
+            return
+        self._paint_lines(painter, scale)
+        self._paint_markers(painter, scale)
+        self._paint_measured(painter, scale)
+        if self._hover is not None:
+            self._paint_readout(painter, scale, self._hover)
+        elif self.hasFocus():
+            painter.setPen(QPen(QColor(theme.colors().accent), 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+    def _paint_axes(self, painter: QPainter, scale: _Scale) -> None:
+        colors, metrics, plot = theme.colors(), self._metrics(), scale.plot
+        line, text = QColor(colors.line), QColor(colors.muted)
+        known = bool(self.history.points)
+        divisor, unit = formats.bytes_unit(scale.end_bytes) if known else (1e6, "MB")
+        height = metrics.height()
+        for value in ticks(scale.end_bytes / divisor, 4) if known else [0.0]:
+            y = round(scale.y(value * divisor)) + 0.5
+            painter.setPen(QPen(line, 1, Qt.PenStyle.SolidLine if value == 0 else Qt.PenStyle.DotLine))
+            painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
+            painter.setPen(text)
+            box = QRectF(0, y - height / 2, plot.left() - 7, height)
+            painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, formats.plain(value))
+        painter.drawText(QRectF(0, plot.top() - height - 5, plot.left() - 7, height), Qt.AlignmentFlag.AlignRight, unit)
+        painter.setPen(QPen(line, 1))
+        x = round(plot.left()) + 0.5
+        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+        painter.setPen(text)
+        for value in ticks(scale.end_tokens, 4, whole=True):
+            words = formats.count(int(value))
+            width = metrics.horizontalAdvance(words)
+            left = scale.x(value) - width / 2
+            painter.drawText(QPointF(left, plot.bottom() + height + 2), words)
+        painter.drawText(QRectF(plot.left(), plot.bottom() + height + 7, plot.width(), height),
+                         Qt.AlignmentFlag.AlignHCenter, self.tr("tokens"))  # fmt: skip
+
+    def _paint_lines(self, painter: QPainter, scale: _Scale) -> None:
+        """fp16, the what-if lines, and all their names in the column at the right."""
+        colors = theme.colors()
+        names: list[tuple[float, str, str, bool]] = []
+        per_token = self.history.fp16_per_token()
+        if per_token:
+            painter.setPen(QPen(QColor(colors.ceiling), 1.4))
+            painter.drawLine(scale.at(0, 0), scale.at(scale.end_tokens, per_token * scale.end_tokens))
+            names.append((scale.y(per_token * scale.end_tokens), "fp16", colors.muted, False))
+        lines = {scheme: self.history.what_if(scheme, scale.end_tokens) for scheme in self._known_schemes()}
+        ends = [(scheme, scale.y(line[-1][1])) for scheme, line in lines.items() if line and scheme != BASELINE]
+        current_ends = [y for scheme, y in ends if scheme == self._scheme]
+        shown = distinct(
+            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_ends, 4.0, OTHERS
+        )
+        for scheme, end in ends:
+            current = scheme == self._scheme
+            if not current and scheme not in shown:
+                continue
+            color = colors.accent if current else colors.what_if
+            pen = QPen(QColor(color), 1.2)
+            pen.setDashPattern([4, 3])
+            painter.setPen(pen)
+            line = lines[scheme]
+            if current:
+                last = self.history.points[-1]
+                line = [(last.tokens, last.used_bytes), line[-1]]
+            painter.drawPolyline(QPolygonF([scale.at(*place) for place in line]))
+            names.append((end, scheme, colors.accent if current else colors.muted, current))
+        self._paint_names(painter, scale, sorted(names))
+
+    def _known_schemes(self) -> list[str]:
+        latest = next((p for p in reversed(self.history.points) if p.predicted), None)
+        return [name for name, _ in latest.predicted] if latest else []
+
+    def _paint_names(self, painter: QPainter, scale: _Scale, names: Sequence[tuple[float, str, str, bool]]) -> None:
+        metrics, plot = self._metrics(), scale.plot
+        height = metrics.height()
+        middles = spread([n[0] for n in names], height, plot.top(), plot.bottom() - height / 2 + 2)
+        for (end, name, color, bold), middle in zip(names, middles, strict=True):
+            if abs(end - middle) > 1.5:
+                painter.setPen(QPen(QColor(theme.colors().line), 1))
+                painter.drawLine(QPointF(plot.right() + 1, end), QPointF(plot.right() + 8, middle))
+            painter.setFont(theme.font(LABEL_SCALE, weight=QFont.Weight.DemiBold if bold else QFont.Weight.Normal))
+            painter.setPen(QColor(color))
+            box = QRectF(plot.right() + 10, middle - height / 2, self.width() - plot.right() - 10, height)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(
+                name, Qt.TextElideMode.ElideRight, box.width() + 6))  # fmt: skip
+        painter.setFont(theme.font(LABEL_SCALE))
+
+    def _paint_markers(self, painter: QPainter, scale: _Scale) -> None:
+        """Names above the plot from the newest back, where there is room; a tick for each in any case."""
+        colors, metrics = theme.colors(), self._metrics()
+        height, free_right = metrics.height(), float(self.width())
+        for marker in reversed(self.history.markers):
+            x = round(scale.x(marker.tokens)) + 0.5
+            upper = min(scale.y(marker.bytes_before), scale.y(marker.bytes_after))
+            painter.setPen(QPen(QColor(colors.line), 1))
+            painter.drawLine(QPointF(x, scale.plot.top() - 3), QPointF(x, upper))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.accent))
+            top = scale.plot.top() - 3
+            painter.drawPolygon(QPolygonF([QPointF(x - 3.5, top - 5), QPointF(x + 3.5, top - 5), QPointF(x, top)]))
+            names, sizes = self._marker_words(marker)
+            width = max(metrics.horizontalAdvance(names), metrics.horizontalAdvance(sizes)) + 4
+            left = max(0.0, min(x - width / 2, free_right - width))
+            if left + width < x - 4 or left + width > free_right + 0.5:
+                continue  # no room: hovering still tells
+            free_right = left - 10
+            box = QRectF(left, top - 7 - 2 * height, width, height)
+            painter.setPen(QColor(colors.muted))
+            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, names)
+            painter.setPen(QColor(colors.text))
+            painter.drawText(box.translated(0, height - 1), Qt.AlignmentFlag.AlignHCenter, sizes)
+
+    def _marker_words(self, marker: Marker) -> tuple[str, str]:
+        sizes = f"{formats.data_size(marker.bytes_before)} → {formats.data_size(marker.bytes_after)}"
+        return f"{marker.from_scheme} → {marker.to_scheme}", sizes
+
+    def _paint_measured(self, painter: QPainter, scale: _Scale) -> None:
+        colors = theme.colors()
+        accent = QColor(colors.accent)
+        solid = QPen(accent, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+        segment: list[QPointF] = [scale.at(0, 0)]
+        previous: Point | None = None
+        for point in self.history.points:
+            place = scale.at(point.tokens, point.used_bytes)
+            if previous is not None and previous.scheme != point.scheme and previous.tokens == point.tokens:
+                self._polyline(painter, solid, segment)
+                dotted = QPen(accent, 1.6, Qt.PenStyle.DotLine)
+                self._polyline(painter, dotted, [segment[-1], place])
+                segment = []
+            segment.append(place)
+            previous = point
+        self._polyline(painter, solid, segment)
+        painter.setPen(QPen(QColor(colors.panel), 2))
+        painter.setBrush(accent)
+        painter.drawEllipse(segment[-1], 4.6, 4.6)
+
+    def _polyline(self, painter: QPainter, pen: QPen, places: list[QPointF]) -> None:
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPolyline(QPolygonF(places))
+
+    def _paint_readout(self, painter: QPainter, scale: _Scale, point: Point) -> None:
+        colors, metrics, plot = theme.colors(), self._metrics(), scale.plot
+        place = scale.at(point.tokens, point.used_bytes)
+        painter.setPen(QPen(QColor(colors.muted), 1))
+        painter.drawLine(QPointF(place.x(), plot.top()), QPointF(place.x(), plot.bottom()))
+        painter.setBrush(QColor(colors.panel))
+        painter.setPen(QPen(QColor(colors.accent), 2))
+        painter.drawEllipse(place, 4, 4)
+        rows = [(point.scheme, formats.data_size(point.used_bytes), True)]
+        if point.fp16_bytes:
+            rows.append(("fp16", formats.data_size(point.fp16_bytes), False))
+        rows += [(name, formats.data_size(size), False) for name, size in point.predicted
+                 if name not in (BASELINE, point.scheme)]  # fmt: skip
+        title = self.tr("{0} tokens").format(formats.count(point.tokens))
+        changes = [m for m in self.history.markers if abs(scale.x(m.tokens) - place.x()) < 5]
+        heads = [title] + [self._marker_words(m)[0] for m in changes]
+        column = max(metrics.horizontalAdvance(row[0]) for row in rows) + 14
+        sizes = max(metrics.horizontalAdvance(row[1]) for row in rows) + 4
+        width = max(column + sizes, *(metrics.horizontalAdvance(head) for head in heads)) + 18
+        height = metrics.height() * (len(rows) + len(heads)) + 16
+        left = place.x() + 10 if place.x() + 10 + width <= self.width() else place.x() - 10 - width
+        box = QRectF(max(0.0, left), min(plot.top(), self.height() - height - 1), width, height)
+        painter.setPen(QPen(QColor(colors.line), 1))
+        painter.setBrush(QColor(colors.background))
+        painter.drawRoundedRect(box, 6, 6)
+        y = box.top() + 6 + metrics.ascent()
+        painter.setPen(QColor(colors.muted))
+        for head in heads:
+            painter.drawText(QPointF(box.left() + 9, y), head)
+            y += metrics.height()
+        y += 3
+        for name, size, measured in rows:
+            weight = QFont.Weight.DemiBold if measured else QFont.Weight.Normal
+            predicted = not measured and name != "fp16"
+            painter.setFont(theme.font(LABEL_SCALE, weight=weight, italic=predicted))
+            painter.setPen(QColor(colors.text if measured else colors.muted))
+            painter.drawText(QPointF(box.left() + 9, y), name)
+            across = QRectF(box.left(), y - metrics.ascent(), width - 9, metrics.height())
+            painter.drawText(across, Qt.AlignmentFlag.AlignRight, size)
+            y += metrics.height()
+        painter.setFont(theme.font(LABEL_SCALE))

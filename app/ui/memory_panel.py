@@ -1,0 +1,280 @@
+"""The right column: the scheme, what the cache takes, its curve, and whether every layer is compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.events import LayerVerdict, MemorySample
+from app.ui import formats, theme
+from app.ui.memory_chart import MemoryChart
+from app.ui.messages import small_label
+from app.ui.scheme_picker import SchemePicker
+
+FIRST_TOKENS = 4
+
+
+class MemoryPanel(QScrollArea):
+    """Shows numbers that others measured. `cancel_clicked`: stop the rebuild, or take the pending switch back."""
+
+    cancel_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("panel")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget(self)
+        body.setObjectName("panelBody")
+        self.setWidget(body)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(6)
+        column.addWidget(_section(self.tr("KV cache scheme"), body))
+        self.picker = SchemePicker(body)
+        column.addWidget(self.picker)
+        self._pending = _Pending(body)
+        self._pending.button.clicked.connect(self.cancel_clicked)
+        column.addWidget(self._pending)
+        column.addSpacing(6)
+        row = QHBoxLayout()
+        row.setSpacing(7)
+        self.used = QLabel(body)
+        self.used.setFont(theme.font(theme.LARGE, weight=theme.QFont.Weight.Bold))
+        self.used.setAccessibleName(self.tr("Measured size of the cache"))
+        self.uncompressed = small_label("", body)
+        self.uncompressed.setContentsMargins(0, 0, 0, 5)
+        row.addWidget(self.used)
+        row.addWidget(self.uncompressed, 1, Qt.AlignmentFlag.AlignBottom)
+        column.addLayout(row)
+        column.addSpacing(6)
+        column.addWidget(_section(self.tr("Memory of this conversation"), body))
+        self.chart = MemoryChart(body)
+        column.addWidget(self.chart)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(5)
+        self._grid.setColumnStretch(1, 1)
+        self._values: dict[str, QLabel] = {}
+        for key, words, tip in (
+            ("context", self.tr("Context"), self.tr("Tokens in the cache, of those that the model was trained for")),
+            ("speed", self.tr("Speed"), self.tr("Tokens a second while the last reply was written")),
+            ("peak", self.tr("Prefill peak"), self.tr("Most memory that MLX held in this turn, and above its present use")),
+            ("program", self.tr("Program"), self.tr("Resident memory of the whole program, with the model")),
+            ("snapshot", self.tr("Snapshot on disk"), self.tr("The compressed cache, kept for the next start")),
+        ):
+            name, value = QLabel(words, body), QLabel("–", body)
+            name.setProperty("role", "muted")
+            value.setAccessibleName(words)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            name.setToolTip(tip)
+            value.setToolTip(tip)
+            value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
+            line = self._grid.rowCount()
+            self._grid.addWidget(name, line, 0)
+            self._grid.addWidget(value, line, 1)
+            self._values[key] = value
+        column.addLayout(self._grid)
+        column.addSpacing(4)
+        self.engagement = Engagement(body)
+        column.addWidget(self.engagement)
+        column.addStretch(1)
+        self.clear()
+
+    # ------------------------------------------------------------ content
+
+    def clear(self) -> None:
+        """A conversation of which nothing is cached."""
+        self.used.setText(formats.data_size(0))
+        self.uncompressed.setText(self.tr("nothing cached yet"))
+        self.picker.set_measured(0)
+        self.picker.set_predicted({})
+        for label in self._values.values():
+            label.setText("–")
+        self.engagement.clear()
+        self.show_pending("")
+
+    def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
+        self.used.setText(formats.data_size(sample.used_bytes))
+        self.used.setToolTip(self.tr("{0} allocated").format(formats.data_size(sample.allocated_bytes)))
+        self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
+        if sample.used_bytes:
+            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes)
+            self.picker.set_predicted({n: sample.fp16_bytes / size for n, size in sample.predicted if size})
+        if context_tokens:
+            self._set("context", self.tr("{0} of {1}").format(formats.count(sample.tokens), formats.count(context_tokens)))
+        over = max(0, sample.peak_bytes - sample.active_bytes)
+        self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
+        self._set("program", formats.data_size(sample.resident_bytes))
+        self.engagement.set_sample(sample)
+
+    def show_speed(self, tokens_per_s: float) -> None:
+        self._set("speed", formats.rate(tokens_per_s) if tokens_per_s else "–")
+
+    def show_snapshot(self, size_bytes: int, seconds: float, loaded: bool) -> None:
+        words = formats.data_size(size_bytes) if size_bytes else "–"
+        if size_bytes and seconds:
+            spent = self.tr("loaded in {0}") if loaded else self.tr("saved in {0}")
+            words += " · " + spent.format(formats.seconds(seconds))
+        self._set("snapshot", words)
+
+    def show_pending(self, text: str, done: int = 0, total: int = 0) -> None:
+        """A switch that waits, or the progress of a rebuild; empty hides it."""
+        self._pending.show_state(text, done, total)
+
+    def _set(self, key: str, text: str) -> None:
+        self._values[key].setText(text)
+
+    def value(self, key: str) -> str:
+        return self._values[key].text()
+
+    @property
+    def pending_text(self) -> str:
+        return self._pending.label.text() if not self._pending.isHidden() else ""
+
+
+def _section(text: str, parent: QWidget) -> QLabel:
+    label = QLabel(text, parent)
+    label.setProperty("role", "section")
+    label.setFont(theme.font(theme.SMALL, weight=theme.QFont.Weight.DemiBold))
+    return label
+
+
+class _Pending(QWidget):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(2, 2, 0, 0)
+        grid.setVerticalSpacing(2)
+        self.label = small_label("", self)
+        self.label.setWordWrap(True)
+        self.button = QPushButton(self.tr("Cancel"), self)
+        self.button.setFont(theme.font(theme.SMALL))
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        grid.addWidget(self.label, 0, 0)
+        grid.addWidget(self.button, 0, 1, 2, 1)
+        grid.addWidget(self.bar, 1, 0)
+        grid.setColumnStretch(0, 1)
+
+    def show_state(self, text: str, done: int, total: int) -> None:
+        self.label.setText(text)
+        self.bar.setAccessibleName(text)
+        self.bar.setRange(0, max(total, 1))
+        self.bar.setValue(done)
+        self.bar.setVisible(total > 0)
+        self.setVisible(bool(text))
+
+
+class Engagement(QWidget):
+    """"30 of 30 layers turbo4", or the reasons; which tokens stay raw."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(28, 10, 12, 10)
+        column.setSpacing(3)
+        self.headline = QLabel(self)
+        self.headline.setWordWrap(True)
+        self.detail = small_label("", self)
+        self.detail.setWordWrap(True)
+        column.addWidget(self.headline)
+        column.addWidget(self.detail)
+        self._layers: Sequence[LayerVerdict] = ()
+        self._sample: MemorySample | None = None
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.clear()
+
+    def clear(self) -> None:
+        self._layers, self._sample = (), None
+        self._show()
+
+    def set_layers(self, layers: Sequence[LayerVerdict]) -> None:
+        self._layers = layers
+        self._show()
+
+    def set_sample(self, sample: MemorySample) -> None:
+        self._sample = sample
+        self._show()
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def _show(self) -> None:
+        sample = self._sample
+        tip = ""
+        if sample is None:
+            self.headline.setText(self.tr("Nothing is compressed yet"))
+            self.detail.setText(self.tr("Layers are compressed at a reply's first token."))
+        else:
+            if sample.scheme == "none":
+                self.headline.setText(self.tr("{0} layers kept in fp16").format(formats.count(sample.layers_total)))
+            else:
+                self.headline.setText(
+                    self.tr("{0} of {1} layers {2}").format(
+                        formats.count(sample.layers_compressed), formats.count(sample.layers_total), sample.scheme
+                    )
+                )
+            self.detail.setText("\n".join(self._reasons() + self._raw_tokens(sample)))
+        if self._layers:
+            rows = [f"{layer.index + 1}: {layer.scheme or layer.reason}" for layer in self._layers]
+            tip = self.tr("Layers") + "\n" + "\n".join(rows)
+        self.detail.setVisible(bool(self.detail.text()))
+        self.setToolTip(tip)
+        self.update()
+
+    def _reasons(self) -> list[str]:
+        """Layers that aren't compressed, grouped by reason."""
+        groups: dict[str, int] = {}
+        for layer in self._layers:
+            if layer.scheme is None and layer.reason:
+                groups[layer.reason] = groups.get(layer.reason, 0) + 1
+        return [self.tr("{0}: {1}").format(formats.count(number), reason) for reason, number in groups.items()]
+
+    def _raw_tokens(self, sample: MemorySample) -> list[str]:
+        if sample.scheme == "none" or not sample.raw_tokens:
+            return []
+        if sample.raw_tokens >= sample.tokens:
+            return [self.tr("All {0} tokens are still raw").format(formats.count(sample.raw_tokens))]
+        first = min(FIRST_TOKENS, sample.raw_tokens)
+        return [
+            self.tr("{0} first tokens and {1} pending stay raw").format(
+                formats.count(first), formats.count(sample.raw_tokens - first)
+            )
+        ]
+
+    def dot(self) -> str:
+        """The dot's colour: good when every layer is compressed, a warning when some aren't, grey when none has to."""
+        colors = theme.colors()
+        sample = self._sample
+        if sample is None or sample.scheme == "none" or not sample.layers_total:
+            return colors.what_if
+        return colors.good if sample.layers_compressed == sample.layers_total else colors.warn
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(colors.line))
+        painter.setBrush(QColor(colors.background))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.dot()))
+        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        x = self.width() - 21 if mirrored else 13
+        middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
+        painter.drawEllipse(QRectF(x, middle - 4, 8, 8))

@@ -1,0 +1,220 @@
+"""A scripted engine with the real one's interface: no model, no thread, time only where a test asks for it.
+
+Its caches are counted, not computed: a token is a word, its bytes are a fixed number per scheme.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app import events as ev
+from app.errors import AppError
+
+FP16_PER_TOKEN = 23_040
+BITS = {
+    "none": (0, 0), "turbo4": (4, 4), "turbo3": (3, 3), "turbo2": (2, 2), "turbo4v2": (4, 2), "turbo4v3": (4, 3),
+    "turbo0v4": (0, 4), "turbo0v2": (0, 2), "turbo8v4": (8, 4),
+}  # fmt: skip
+RATIO = {
+    "none": 1.0, "turbo4": 3.76, "turbo3": 4.92, "turbo2": 7.11, "turbo4v2": 4.92, "turbo4v3": 4.27, "turbo0v4": 1.58,
+    "turbo0v2": 1.75, "turbo8v4": 2.6,
+}  # fmt: skip
+LAYERS = 30
+RAW = 40
+CONTEXT = 8192
+OPTIONS = tuple(ev.SchemeOption(name, *BITS[name], RATIO[name]) for name in BITS)
+
+
+def cache_bytes(scheme: str, tokens: int) -> int:
+    raw = min(tokens, RAW)
+    return int(FP16_PER_TOKEN * (raw + (tokens - raw) / RATIO[scheme]))
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+class FakeEngine(QObject):
+    """`reply(prompt)` gives a reply's text; `interval_ms` is the time between two events."""
+
+    event_emitted = Signal(object)
+
+    def __init__(self, reply: Callable[[str], str] | None = None, interval_ms: int = 0, context: int = CONTEXT) -> None:
+        super().__init__()
+        self.reply = reply or (lambda prompt: f"You said *{prompt}*.")
+        self.context = context
+        self.fail_next: AppError | None = None
+        self.reject_snapshots = ""
+        self.model_error: AppError | None = None
+        self.hold = False  # a reply doesn't go on while this is set
+        self.received: list[ev.Command] = []
+        self.caches: dict[str, tuple[str, int]] = {}
+        self.snapshots: dict[str, tuple[str, int]] = {}
+        self._jobs: deque[Iterator[ev.Event]] = deque()
+        self._stopped = False
+        self._timer = QTimer(self, interval=interval_ms)
+        self._timer.timeout.connect(self.on_step)
+
+    # ------------------------------------------------------------ the real one's interface
+
+    def start(self) -> None:
+        pass
+
+    def submit(self, command: ev.Command) -> None:
+        self.received.append(command)
+        self._jobs.append(self._run(command))
+        self._timer.start()
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def shutdown(self, timeout_s: float = 3.0) -> bool:
+        self._stopped, self.hold = True, False
+        self._jobs = deque(list(self._jobs)[:1])
+        while self._jobs:
+            self.on_step()
+        for event in self._run(ev.SaveSnapshots()):
+            self.event_emitted.emit(event)
+        self._timer.stop()
+        return True
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._jobs)
+
+    def on_step(self) -> None:
+        if not self._jobs:
+            self._timer.stop()
+            return
+        if self.hold and not self._stopped:
+            return
+        event = next(self._jobs[0], None)
+        if event is None:
+            self._jobs.popleft()
+        else:
+            self.event_emitted.emit(event)
+
+    # ------------------------------------------------------------ scripts
+
+    def _run(self, command: ev.Command) -> Iterator[ev.Event]:
+        match command:
+            case ev.LoadModel():
+                yield from self._load(command)
+            case ev.OpenConversation():
+                yield from self._open(command)
+            case ev.Generate():
+                yield from self._generate(command)
+            case ev.SwitchScheme():
+                yield from self._switch(command)
+            case ev.DiscardCache():
+                self.caches.pop(command.conversation_id, None)
+                self.snapshots.pop(command.conversation_id, None)
+            case ev.SaveSnapshots():
+                for name, (scheme, tokens) in self.caches.items():
+                    if tokens and self.snapshots.get(name) != (scheme, tokens):
+                        self.snapshots[name] = (scheme, tokens)
+                        yield ev.SnapshotSaved(name, cache_bytes(scheme, tokens) + 4096, 0.02, tokens)
+
+    def _load(self, command: ev.LoadModel) -> Iterator[ev.Event]:
+        yield ev.ModelLoading(command.path, command.path.rsplit("/", 1)[-1])
+        if self.model_error is not None:
+            yield ev.ModelFailed(command.path, self.model_error)
+            return
+        name = command.path.rsplit("/", 1)[-1]
+        model = ev.ModelInfo(name, command.path, "f" * 16, "numba", 538_090_000, self.context, LAYERS, 3, 64)
+        yield ev.ModelLoaded(model, OPTIONS, 0.8)
+
+    def _open(self, command: ev.OpenConversation) -> Iterator[ev.Event]:
+        name = command.conversation_id
+        if self.reject_snapshots:
+            yield ev.SnapshotRejected(name, self.reject_snapshots)
+        elif name not in self.caches and name in self.snapshots:
+            scheme, tokens = self.caches[name] = self.snapshots[name]
+            yield ev.SnapshotLoaded(name, cache_bytes(scheme, tokens) + 4096, 0.03, tokens, scheme)
+        yield self._planned(name, command.scheme)
+        yield self._sample(name, command.scheme)
+
+    def _generate(self, command: ev.Generate) -> Iterator[ev.Event]:
+        self._stopped = False
+        name, scheme = command.conversation_id, command.scheme
+        prompt = sum(words(m.content) + 4 for m in command.messages)
+        if prompt + 16 > self.context:
+            droppable = self._droppable(command.messages)
+            yield ev.ContextFull(name, command.reply_id, prompt, self.context, droppable)
+            return
+        held = self.caches.get(name, (scheme, 0))[1]
+        reused = min(held, prompt - 1)
+        yield ev.PrefillStarted(name, prompt, reused)
+        text, tokens = "", prompt
+        for done in range(reused, prompt, 512):
+            yield ev.PrefillProgress(name, done - reused, prompt - reused)
+            if self._stopped:
+                yield ev.TurnFinished(name, command.reply_id, "interrupted", scheme, "", prompt, reused, 0, 0.0, 0.0)
+                return
+        if self.fail_next is not None:
+            error, self.fail_next = self.fail_next, None
+            yield ev.TurnFailed(name, command.reply_id, error)
+            return
+        if not held:
+            yield self._sample(name, "none", prompt, as_scheme=scheme)
+        self.caches[name] = (scheme, prompt)
+        yield self._planned(name, scheme)
+        yield self._sample(name, scheme)
+        pieces = self.reply(command.messages[-1].content).split(" ")
+        reason = "stop"
+        for number, piece in enumerate(pieces, 1):
+            if self._stopped:
+                reason = "interrupted"
+                break
+            part = piece if number == len(pieces) else piece + " "
+            text, tokens = text + part, tokens + 1
+            self.caches[name] = (scheme, tokens)
+            yield ev.TokenBatch(name, command.reply_id, part, number)
+            if number % 8 == 0:
+                yield self._sample(name, scheme)
+        yield self._sample(name, scheme)
+        yield ev.TurnFinished(name, command.reply_id, reason, scheme, text, prompt, reused, tokens - prompt, 81.0, 42.3)
+
+    def _droppable(self, messages: tuple[ev.ChatMessage, ...]) -> int:
+        users = [i for i, m in enumerate(messages) if m.role == "user"]
+        for turns in range(1, len(users)):
+            if sum(words(m.content) + 4 for m in messages[users[turns] :]) + 16 <= self.context:
+                return turns
+        return 0
+
+    def _switch(self, command: ev.SwitchScheme) -> Iterator[ev.Event]:
+        self._stopped = False
+        name, (old, tokens) = command.conversation_id, self.caches.get(command.conversation_id, ("none", 0))
+        before, after = cache_bytes(old, tokens), cache_bytes(command.scheme, tokens)
+        method = "empty" if not tokens else "encoded" if BITS[old][0] == 0 else "requantised"
+        if after > before:
+            method = "rebuilt"
+            for done in range(0, tokens, 256):
+                if self._stopped:
+                    yield ev.SwitchFailed(name, old, command.scheme, None)
+                    return
+                yield ev.SwitchProgress(name, done, tokens)
+        self.caches[name] = (command.scheme, tokens)
+        yield ev.SchemeSwitched(name, old, command.scheme, tokens, before, after, method, 0.21)
+        yield self._planned(name, command.scheme)
+        yield self._sample(name, command.scheme)
+
+    # ------------------------------------------------------------ events
+
+    def _planned(self, name: str, scheme: str) -> ev.CachePlanned:
+        compressed = None if scheme == "none" else scheme
+        return ev.CachePlanned(name, tuple(ev.LayerVerdict(i, "KVCache", compressed) for i in range(LAYERS)))
+
+    def _sample(self, name: str, scheme: str, tokens: int | None = None, as_scheme: str = "") -> ev.MemorySample:
+        held_scheme, held = self.caches.get(name, (scheme, 0))
+        count = held if tokens is None else tokens
+        used = cache_bytes(scheme if tokens is not None else held_scheme, count)
+        raw = scheme == "none" or count <= RAW
+        return ev.MemorySample(
+            name, as_scheme or held_scheme, count, used, used + 262_144, FP16_PER_TOKEN * count,
+            count if raw else RAW, 0 if raw else LAYERS, LAYERS, 560_000_000, 572_400_000, 1_310_000_000,
+            tuple((other, cache_bytes(other, count)) for other in RATIO),
+        )  # fmt: skip
