@@ -67,14 +67,14 @@ def continue_from(tokenizer: Any, cached: Sequence[int], text: str) -> list[int]
             middle = (keep + beyond + 1) // 2
             spelled = decode(tokenizer, cached[:middle]).rstrip("\ufffd")  # may end inside a letter
             keep, beyond = (middle, beyond) if text.startswith(spelled) else (keep, middle - 1)
-    special = set(tokenizer.all_special_ids)
+    marks = _marks(tokenizer)
     while keep > shared:
         spelled = decode(tokenizer, cached[:keep])
         if text.startswith(spelled):
             rest = encode(tokenizer, text[len(spelled) :])
-            if not rest or rest[0] in special or cached[keep - 1] in special:
+            if not rest or rest[0] in marks or cached[keep - 1] in marks:
                 return [*cached[:keep], *rest]
-        keep = next((i for i in range(keep - 1, shared, -1) if cached[i - 1] in special), shared)
+        keep = next((i for i in range(keep - 1, shared, -1) if cached[i - 1] in marks), shared)
     return whole
 
 
@@ -94,7 +94,7 @@ def turn_ends(tokenizer: Any) -> set[int]:
     except Exception:  # rendering a real transcript reports what is wrong
         return set()
     first = encode(tokenizer, text.rpartition(reply)[2])[:1]
-    return set(first) & set(tokenizer.all_special_ids)
+    return set(first) & _marks(tokenizer)
 
 
 class TextStream:
@@ -131,6 +131,11 @@ class TextStream:
 def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]], add_generation_prompt: bool = True) -> str:
     messages = [{"role": role, "content": content} for role, content in turns]
     return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=add_generation_prompt))
+
+
+def _marks(tokenizer: Any) -> set[int]:
+    """Added tokens: they are found in a text before anything else, so encoding starts afresh beside them."""
+    return set(tokenizer.get_added_vocab().values())
 
 
 def _merged(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,0 +1,139 @@
+"""Chat template, reuse of cached tokens, streamed text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.engine import prompt
+from app.errors import AppError
+from app.events import ChatMessage
+from tests.engine_kit import CHATML, make_tokenizer, transcript
+
+LETTERS = "🇨🇭 👩‍👩‍👧‍👦 e\u0301 é שלום 日本 hello the\n"
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    from mlx_lm.tokenizer_utils import load as load_tokenizer
+
+    def make(template: str | None = CHATML) -> Any:
+        folder = tmp_path_factory.mktemp("tokenizer")
+        make_tokenizer(folder, template)
+        return load_tokenizer(folder)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def tokenizer(load: Any) -> Any:
+    return load()
+
+
+def test_the_template_and_its_reply_header(tokenizer: Any) -> None:
+    text = prompt.render(tokenizer, transcript("hi"), "Be brief.")
+    assert text == "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
+    assert prompt.decode(tokenizer, prompt.encode(tokenizer, text)) == text
+
+
+def test_two_user_turns_are_merged_and_an_empty_reply_is_left_out(tokenizer: Any) -> None:
+    messages = (
+        ChatMessage("1", "user", "a"),
+        ChatMessage("2", "assistant", ""),
+        ChatMessage("3", "user", "b"),
+    )
+    assert "user\na\n\nb<|im_end|>" in prompt.render(tokenizer, messages)
+
+
+def test_a_refused_system_prompt_goes_to_the_first_user_message(load: Any) -> None:
+    refusing = load("{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHATML)
+    text = prompt.render(refusing, transcript("hi", "yes", "more"), "Be brief.")
+    assert text.startswith("<|im_start|>user\nBe brief.\n\nhi<|im_end|>")
+
+
+def test_a_base_model_and_a_broken_template_are_explained(load: Any) -> None:
+    with pytest.raises(AppError, match="base model"):
+        prompt.render(load(None), transcript("hi"))
+    with pytest.raises(AppError, match="template can't render"):
+        prompt.render(load("{{ raise_exception('never') }}"), transcript("hi"))
+
+
+def test_a_sidecar_template_is_read(tmp_path: Path) -> None:
+    from mlx_lm.tokenizer_utils import load as load_tokenizer
+
+    make_tokenizer(tmp_path, None)
+    (tmp_path / "chat_template.jinja").write_text(CHATML)
+    assert prompt.render(load_tokenizer(tmp_path), transcript("hi")).startswith("<|im_start|>user\nhi")
+
+
+def test_the_template_tells_the_end_of_a_turn(tokenizer: Any, load: Any) -> None:
+    assert prompt.turn_ends(tokenizer) == {tokenizer.convert_tokens_to_ids("<|im_end|>")}
+    assert prompt.turn_ends(load(None)) == set()
+
+
+def test_sampled_tokens_are_kept_where_the_text_would_encode_to_others(tokenizer: Any) -> None:
+    first = prompt.encode(tokenizer, prompt.render(tokenizer, transcript("hi")))
+    sampled = tokenizer.convert_tokens_to_ids(["h", "e", "l", "l", "o"])
+    assert prompt.encode(tokenizer, "hello") != sampled
+    text = prompt.render(tokenizer, transcript("hi", "hello", "more"))
+    tokens = prompt.continue_from(tokenizer, [*first, *sampled], text)
+    assert tokens[: len(first) + 5] == [*first, *sampled]
+    assert prompt.decode(tokenizer, tokens) == text
+    # The same prompt once more: all of it is there, what follows in the cache isn't part of it.
+    again = prompt.continue_from(tokenizer, [*tokens, 5, 6, 7], text)
+    assert again == tokens
+
+
+def test_a_seam_never_cuts_the_users_words(tokenizer: Any) -> None:
+    """The cache knows “he”, typed; the edited message says “hello”: it is encoded as it would be afresh."""
+    held = prompt.encode(tokenizer, "<|im_start|>user\nhe")
+    held += tokenizer.convert_tokens_to_ids(["h", "e"])
+    text = "<|im_start|>user\nhehello<|im_end|>"
+    assert prompt.continue_from(tokenizer, held, text) == prompt.encode(tokenizer, text)
+
+
+@given(st.data())
+def test_whatever_is_cached_the_tokens_spell_the_text(tokenizer: Any, data: st.DataObject) -> None:
+    pieces = st.lists(st.sampled_from([*LETTERS, "hello", *("<|im_start|>", "<|im_end|>")]), max_size=12)
+    text = "".join(data.draw(pieces))
+    # Cached: a part of the text in single bytes, then something else.
+    cut = data.draw(st.integers(0, len(text)))
+    cached = [
+        i
+        for piece in prompt.encode(tokenizer, text[:cut])
+        for i in (
+            [piece]
+            if piece in tokenizer.get_added_vocab().values()
+            else tokenizer.convert_tokens_to_ids(list(tokenizer.convert_ids_to_tokens(piece)))
+        )
+    ]
+    cached += data.draw(st.lists(st.integers(0, 255), max_size=3))
+    assert prompt.decode(tokenizer, prompt.continue_from(tokenizer, cached, text)) == text
+
+
+@given(st.lists(st.one_of(st.sampled_from([LETTERS, "👩‍👩‍👧‍👦", "the"]), st.integers(0, 255)), max_size=8))
+def test_streamed_pieces_joined_are_the_whole_text(tokenizer: Any, parts: list[str | int]) -> None:
+    tokens: list[int] = []
+    for part in parts:
+        tokens += [part] if isinstance(part, int) else prompt.encode(tokenizer, part)
+    stream = prompt.TextStream(tokenizer)
+    joined = "".join([*(stream.push(token) for token in tokens), stream.finish()])
+    assert joined == prompt.decode(tokenizer, tokens)
+
+
+def test_no_piece_ends_inside_a_letter(tokenizer: Any) -> None:
+    stream = prompt.TextStream(tokenizer)
+    pieces = [stream.push(token) for token in prompt.encode(tokenizer, LETTERS)]
+    assert "\ufffd" not in "".join(pieces)
+    assert "👩" in pieces
+    assert stream.finish() == ""
+
+
+def test_special_tokens_are_never_shown(tokenizer: Any) -> None:
+    stream = prompt.TextStream(tokenizer)
+    tokens = prompt.encode(tokenizer, "a<|endoftext|>b")
+    assert "".join(map(stream.push, tokens)) + stream.finish() == "ab"
