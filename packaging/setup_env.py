@@ -210,18 +210,22 @@ def _environment(setup: Setup, stamp: dict[str, Any], lock: IO[bytes]) -> None:
         print(f"{setup.venv.name} is broken or half made: making it anew.", flush=True)
         _remove(setup.venv)
     if not setup.venv.exists():
-        print(f"Making {setup.venv.name} with Python {platform.python_version()} …", flush=True)
         setup.venv.mkdir(parents=True)
         _write_stamp(setup, changing)
-        code, output = _output([sys.executable, "-m", "venv", str(setup.venv)], lock)
-        if code:
-            raise SetupError(_explain("The environment couldn't be made", code, output, setup.venv))
+        title = f"Making {setup.venv.name} with Python {platform.python_version()} …"
+        # Two steps, because venv hides what ensurepip says.
+        make = [sys.executable, "-m", "venv", "--without-pip", str(setup.venv)]
+        for command in (make, [str(setup.python), "-m", "ensurepip", "--default-pip"]):
+            code, output = _output(command, lock, title=title)
+            if code:
+                raise SetupError(_explain("The environment couldn't be made", code, output, setup.venv))
+            title = ""
     _write_stamp(setup, changing)
     project = setup.project()
     requirements = list(project["dependencies"])
     for extra in sorted(wanted):
         requirements += project["optional-dependencies"][extra]
-    print(f"Installing {len(requirements)} packages and what they need (a few minutes the first time) …", flush=True)
+    title = f"Installing {len(requirements)} packages and what they need (a few minutes the first time) …"
     command = [
         str(setup.python),
         "-m",
@@ -232,7 +236,7 @@ def _environment(setup: Setup, stamp: dict[str, Any], lock: IO[bytes]) -> None:
         "--progress-bar=off",
     ]
     command += ["--constraint", str(setup.constraints), *requirements]
-    code, output = _output(command, lock, shown=("Downloading ", "Installing ", "Building "))
+    code, output = _output(command, lock, title, shown=("Downloading ", "Installing ", "Building "))
     if code:
         raise SetupError(_explain("The packages couldn't be installed", code, output, setup.venv))
     if setup.imports:
@@ -276,11 +280,12 @@ def _starter(setup: Setup, lock: IO[bytes]) -> None:
 def _output(
     command: list[str],
     lock: IO[bytes] | None = None,
+    title: str = "",
     shown: tuple[str, ...] = (),
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Run `command`; its exit status and output. Lines that begin with one of `shown` are printed as they come."""
+    """Run `command`; its exit status and output. Prints `title` once it runs, then each line that begins as `shown`."""
     environment = {**(env or os.environ), "PYTHONUNBUFFERED": "1"}
     lines = []
     process = subprocess.Popen(
@@ -295,6 +300,8 @@ def _output(
         pass_fds=(lock.fileno(),) if lock else (),
     )
     try:
+        if title:
+            print(title, flush=True)
         assert process.stdout
         for line in process.stdout:
             lines.append(line)
@@ -320,6 +327,8 @@ _NETWORK = (
     "Connection aborted",
     "No route to host",
 )
+# A pinned version that isn't offered reads as a conflict with its constraint.
+_NOT_OFFERED = ("Could not find a version", "No matching distribution", "conflicting dependencies")
 
 
 def _explain(what: str, code: int, output: str, venv: Path) -> str:
@@ -333,7 +342,7 @@ def _explain(what: str, code: int, output: str, venv: Path) -> str:
         why, cure = f"the disk is full ({free / 1e6:,.0f} MB left)", "Make room (2 GB are enough)"
     elif reason := first(_NETWORK):
         why, cure = "the package index can't be reached", "Check the network"
-    elif reason := first(("Could not find a version", "No matching distribution")):
+    elif reason := first(_NOT_OFFERED):
         why = "no package index offers what is needed (no network, PIP_NO_INDEX set, or a mirror that lacks it)"
         cure = "Check the network and pip's settings"
     elif reason := first(("Permission denied",)):
