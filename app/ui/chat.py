@@ -87,14 +87,24 @@ class Chat(QObject):
         self._deleted: list[str] = []
         self._leaf: str | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            ev.ModelLoading: self._model_loading, ev.ModelLoaded: self._model_loaded, ev.ModelFailed: self._model_failed,
-            ev.PrefillStarted: self._prefill_started, ev.PrefillProgress: self._prefill_progress,
-            ev.CachePlanned: self._cache_planned, ev.TokenBatch: self._token_batch, ev.MemorySample: self._memory_sample,
-            ev.TurnFinished: self._turn_finished, ev.TurnFailed: self._turn_failed, ev.ContextFull: self._context_full,
-            ev.SwitchProgress: self._switch_progress, ev.SchemeSwitched: self._scheme_switched,
-            ev.SwitchFailed: self._switch_failed, ev.SnapshotSaved: self._snapshot_saved,
-            ev.SnapshotLoaded: self._snapshot_loaded, ev.SnapshotRejected: self._snapshot_rejected,
-        }  # fmt: skip
+            ev.ModelLoading: self._model_loading,
+            ev.ModelLoaded: self._model_loaded,
+            ev.ModelFailed: self._model_failed,
+            ev.PrefillStarted: self._prefill_started,
+            ev.PrefillProgress: self._prefill_progress,
+            ev.CachePlanned: self._cache_planned,
+            ev.TokenBatch: self._token_batch,
+            ev.MemorySample: self._memory_sample,
+            ev.TurnFinished: self._turn_finished,
+            ev.TurnFailed: self._turn_failed,
+            ev.ContextFull: self._context_full,
+            ev.SwitchProgress: self._switch_progress,
+            ev.SchemeSwitched: self._scheme_switched,
+            ev.SwitchFailed: self._switch_failed,
+            ev.SnapshotSaved: self._snapshot_saved,
+            ev.SnapshotLoaded: self._snapshot_loaded,
+            ev.SnapshotRejected: self._snapshot_rejected,
+        }
         self._save_timer = QTimer(self, interval=SAVE_INTERVAL_MS)
         self._save_timer.timeout.connect(self.on_save)
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_SAVE_MS)
@@ -213,7 +223,7 @@ class Chat(QObject):
             return
         if not self.current:
             self.current = self._library.create(self.scheme, self.model.name).id
-            self._histories[self.current] = History()
+            self._show_state()
         message = self._library.add_user_message(self.current, text)
         self._retire_last()
         self._transcript.append(UserBubble(text))
@@ -328,7 +338,10 @@ class Chat(QObject):
         self._deleted.append(conversation_id)
         self._forget_timer.start()
         self._notices.show_notice(
-            self.tr("“{0}” was deleted.").format(title), self.tr("Undo"), partial(self.undelete, conversation_id), UNDO_S
+            self.tr("“{0}” was deleted.").format(title),
+            self.tr("Undo"),
+            partial(self.undelete, conversation_id),
+            UNDO_S,
         )
         if conversation_id == self.current:
             self.new()
@@ -565,9 +578,10 @@ class Chat(QObject):
     def _snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
         self._library.forget_snapshots([event.conversation_id])
         self._notices.show_notice(
-            self.tr("The saved cache of this conversation can't be used: {0} The text is whole; the next reply reads it "
-                    "again.").format(event.reason.rstrip(".") + ".")
-        )  # fmt: skip
+            self.tr(
+                "The saved cache of this conversation can't be used: {0} The text is whole; the next reply reads it again."
+            ).format(event.reason.rstrip(".") + ".")
+        )
 
     # ------------------------------------------------------------ writing down
 
@@ -584,10 +598,9 @@ class Chat(QObject):
 
 
 def _marker(switch: Switch | ev.SchemeSwitched) -> Marker:
-    return Marker(switch.tokens, switch.from_scheme, switch.to_scheme, switch.bytes_before, switch.bytes_after, switch.method)
+    s = switch
+    return Marker(s.tokens, s.from_scheme, s.to_scheme, s.bytes_before, s.bytes_after, s.method)
 
 
 def _figures(m: Message) -> ReplyFigures:
     return ReplyFigures(m.scheme, m.generated_tokens, m.tokens_per_s, m.prompt_tokens, m.reused_tokens, m.state)
-
-

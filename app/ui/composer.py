@@ -39,9 +39,7 @@ class MessageEdit(QTextEdit):
         limit = MAX_LINES * line + 4
         self.setFixedHeight(max(line + 4, min(needed, limit)))
         policy = Qt.ScrollBarPolicy
-        self.setVerticalScrollBarPolicy(
-            policy.ScrollBarAsNeeded if needed > limit else policy.ScrollBarAlwaysOff
-        )
+        self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if needed > limit else policy.ScrollBarAlwaysOff)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         self._composing = bool(event.preeditString())

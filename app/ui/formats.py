@@ -1,4 +1,4 @@
-"""Every number that a person reads is written here: bytes, counts, rates, times. Decimal units, the locale's separators."""
+"""Every number that a person reads: bytes, counts, rates, times. Decimal units, the locale's separators."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def count(value: int) -> str:
     return locale().toString(int(value))
 
 
+def decimal(value: float, decimals: int) -> str:
+    return locale().toString(float(value), "f", decimals)  # type: ignore[call-overload]
+
+
 def bytes_unit(largest: float) -> tuple[float, str]:
     """(divisor, unit) that suits values up to `largest`, for an axis whose ticks share one unit."""
     for divisor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -24,7 +28,7 @@ def bytes_unit(largest: float) -> tuple[float, str]:
 
 
 def data_size(size_bytes: float) -> str:
-    """"9.6 MB", "235 MB", "2.31 GB", "812 B"."""
+    """ "9.6 MB", "235 MB", "2.31 GB", "812 B"."""
     # What would be rounded up to a thousand of a unit is written in the next one.
     divisor, unit = bytes_unit(size_bytes * 1.0005)
     value = size_bytes / divisor
@@ -34,21 +38,22 @@ def data_size(size_bytes: float) -> str:
         decimals = 2
     else:
         decimals = 1 if value < 99.95 else 0
-    return f"{locale().toString(value, 'f', decimals)} {unit}"
+    return f"{decimal(value, decimals)} {unit}"
 
 
 def ratio(value: float) -> str:
-    return f"{locale().toString(value, 'f', 1)}×"
+    return f"{decimal(value, 1)}×"
 
 
 def rate(tokens_per_s: float) -> str:
-    return f"{locale().toString(tokens_per_s, 'f', 1 if tokens_per_s < 99.95 else 0)} tok/s"
+    return f"{decimal(tokens_per_s, 1 if tokens_per_s < 99.95 else 0)} tok/s"
 
 
 def seconds(value: float) -> str:
-    return f"{locale().toString(value, 'f', 2 if value < 9.995 else 1)} s"
+    return f"{decimal(value, 2 if value < 9.995 else 1)} s"
 
 
 def plain(value: float) -> str:
     """A tick's number: no more decimals than it needs."""
-    return locale().toString(value, "g", 6) if value != int(value) else count(int(value))
+    decimals = next((d for d in (0, 1, 2) if abs(value - round(value, d)) < 1e-9), 3)
+    return count(round(value)) if decimals == 0 else decimal(value, decimals)

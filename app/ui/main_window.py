@@ -40,7 +40,7 @@ from app.ui.welcome import Install, InstallJob, Welcome
 
 log = logging.getLogger(__name__)
 
-SIDEBAR_WIDTH = 236
+SIDEBAR_WIDTH = 244
 PANEL_WIDTH = 336
 CENTER_LEAST = 440
 RECENT_MODELS = 6
@@ -96,8 +96,8 @@ class MainWindow(QMainWindow):
         self._lines = [_Line(), _Line()]
         self.sidebar.setFixedWidth(SIDEBAR_WIDTH)
         self.panel.setFixedWidth(PANEL_WIDTH)
-        for widget, stretch in ((self.sidebar, 0), (self._lines[0], 0), (self._stack, 1), (self._lines[1], 0), (self.panel, 0)):
-            row.addWidget(widget, stretch)
+        for widget in (self.sidebar, self._lines[0], self._stack, self._lines[1], self.panel):
+            row.addWidget(widget, 1 if widget is self._stack else 0)
         self.setCentralWidget(body)
         self._place_tool_bar()
 
@@ -114,7 +114,8 @@ class MainWindow(QMainWindow):
         self._model_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._model_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._model_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow stands behind the name
-        self._model_button.setFont(theme.font(weight=theme.QFont.Weight.DemiBold))
+        self._model_button.setIconSize(QSize(14, 14))
+        self._model_button.setFont(theme.font(bold=True))
         self._model_button.setMenu(QMenu(self._model_button))
         self._model_button.menu().aboutToShow.connect(self.on_model_menu)
         self._model_detail = QLabel(bar)
@@ -188,7 +189,7 @@ class MainWindow(QMainWindow):
         if chosen:
             self.chat.load_model(chosen)
         self._show_page(loading=bool(chosen))
-        self.composer.edit.setFocus()
+        (self if self._stack.currentWidget() is self.welcome else self.composer.edit).setFocus()
 
     # ------------------------------------------------------------ side columns
 
@@ -201,14 +202,18 @@ class MainWindow(QMainWindow):
         room = self.width() - CENTER_LEAST
         widths = {"sidebar": SIDEBAR_WIDTH, "panel": PANEL_WIDTH}
         shown = {}
+        welcome = self._stack.currentWidget() is self.welcome
+        if welcome:  # nothing is measured there
+            widths = {"sidebar": SIDEBAR_WIDTH} if self._library.conversations() else {}
         for name in sorted(widths, key=lambda name: name != self._preferred):
             shown[name] = self._wanted[name] and widths[name] <= room
             room -= widths[name] if shown[name] else 0
         for name, widget, line in (("sidebar", self.sidebar, self._lines[0]), ("panel", self.panel, self._lines[1])):
-            widget.setVisible(shown[name])
-            line.setVisible(shown[name])
-        self.actions_.sidebar.setChecked(shown["sidebar"])
-        self.actions_.panel.setChecked(shown["panel"])
+            widget.setVisible(shown.get(name, False))
+            line.setVisible(shown.get(name, False))
+        self.actions_.sidebar.setChecked(shown.get("sidebar", False))
+        self.actions_.panel.setChecked(shown.get("panel", False))
+        self.actions_.panel.setEnabled(not welcome)
 
     def _toggle(self, name: str, shown: bool) -> None:
         self._wanted[name] = shown
@@ -256,9 +261,10 @@ class MainWindow(QMainWindow):
 
     def on_about(self) -> None:
         QMessageBox.about(
-            self, self.tr("TurboQuant Chat"),
-            self.tr("Chat with local MLX language models, and watch a TurboQuant-compressed key/value cache stay small."),
-        )  # fmt: skip
+            self,
+            self.tr("TurboQuant Chat"),
+            self.tr("Chat with local MLX models, and watch a TurboQuant-compressed key/value cache stay small."),
+        )
 
     # ------------------------------------------------------------ models
 
@@ -334,7 +340,11 @@ class MainWindow(QMainWindow):
     def _show_page(self, loading: bool) -> None:
         """The welcome page while there is nothing to talk to and nothing to read."""
         nothing = self.chat.model is None and not loading and not self.chat.current
-        self._stack.setCurrentIndex(1 if nothing or self._install.running else 0)
+        welcome = nothing or self._install.running
+        if welcome != (self._stack.currentWidget() is self.welcome):
+            self._stack.setCurrentIndex(1 if welcome else 0)
+            self._fold()
+            (self if welcome else self.composer.edit).setFocus()
 
     # ------------------------------------------------------------ what the chat says
 
@@ -374,6 +384,11 @@ class MainWindow(QMainWindow):
         self.chat.on_save()
         self._install.shutdown(1.0)
 
+    def close_library(self) -> None:
+        """Write down what the engine said last. Nothing may be shown after this."""
+        self.chat.on_save()
+        self._library.close()
+
 
 class _Centered(QWidget):
     """Keeps one widget in the middle, as wide as the text's column at most."""
@@ -404,5 +419,3 @@ def _spacer() -> QWidget:
     widget = QWidget()
     widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     return widget
-
-

@@ -266,7 +266,7 @@ class _Scribe:
     def _heading(self, level: int, inline: Token, place: _Place) -> None:
         self._begin(place, above=0 if self.cursor.position() == 0 else 8)
         text = QTextCharFormat(self._base)
-        text.setFont(theme.font({1: 1.45, 2: 1.28, 3: 1.14}.get(level, 1.06), weight=QFont.Weight.DemiBold))
+        text.setFont(theme.font({1: 1.45, 2: 1.28, 3: 1.14}.get(level, 1.06), bold=True))
         self._inline(inline, text)
 
     def _list(self, token: Token, inner: list[Token], place: _Place) -> None:
@@ -361,6 +361,10 @@ class _Scribe:
                 self._inline(cell.meta["inline"], text)
         self.cursor = table.lastCursorPosition()
         self.cursor.movePosition(QTextCursor.MoveOperation.NextBlock)
+        # A document can't end with a table: the empty line behind it takes no room until text comes.
+        block = QTextBlockFormat()
+        block.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        self.cursor.setBlockFormat(block)
         self.fresh = True
 
     # ------------------------------------------------------------ text inside a block

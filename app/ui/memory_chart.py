@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui import formats, theme
@@ -50,7 +50,6 @@ class MemoryChart(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(self.tr("Memory of this conversation"))
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.history = History()
         self._scheme = ""
         self._hover: Point | None = None
@@ -130,6 +129,7 @@ class MemoryChart(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         painter.setFont(theme.font(LABEL_SCALE))
         scale = self._scale()
         self._paint_axes(painter, scale)
@@ -154,7 +154,7 @@ class MemoryChart(QWidget):
         known = bool(self.history.points)
         divisor, unit = formats.bytes_unit(scale.end_bytes) if known else (1e6, "MB")
         height = metrics.height()
-        for value in ticks(scale.end_bytes / divisor, 4) if known else [0.0]:
+        for value in ticks(scale.end_bytes / divisor, 5) if known else [0.0]:
             y = round(scale.y(value * divisor)) + 0.5
             painter.setPen(QPen(line, 1, Qt.PenStyle.SolidLine if value == 0 else Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
@@ -187,7 +187,7 @@ class MemoryChart(QWidget):
         ends = [(scheme, scale.y(line[-1][1])) for scheme, line in lines.items() if line and scheme != BASELINE]
         current_ends = [y for scheme, y in ends if scheme == self._scheme]
         shown = distinct(
-            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_ends, 4.0, OTHERS
+            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_ends, 9.0, OTHERS
         )
         for scheme, end in ends:
             current = scheme == self._scheme
@@ -217,7 +217,7 @@ class MemoryChart(QWidget):
             if abs(end - middle) > 1.5:
                 painter.setPen(QPen(QColor(theme.colors().line), 1))
                 painter.drawLine(QPointF(plot.right() + 1, end), QPointF(plot.right() + 8, middle))
-            painter.setFont(theme.font(LABEL_SCALE, weight=QFont.Weight.DemiBold if bold else QFont.Weight.Normal))
+            painter.setFont(theme.font(LABEL_SCALE, bold=bold))
             painter.setPen(QColor(color))
             box = QRectF(plot.right() + 10, middle - height / 2, self.width() - plot.right() - 10, height)
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(
@@ -310,9 +310,8 @@ class MemoryChart(QWidget):
             y += metrics.height()
         y += 3
         for name, size, measured in rows:
-            weight = QFont.Weight.DemiBold if measured else QFont.Weight.Normal
             predicted = not measured and name != "fp16"
-            painter.setFont(theme.font(LABEL_SCALE, weight=weight, italic=predicted))
+            painter.setFont(theme.font(LABEL_SCALE, bold=measured, italic=predicted))
             painter.setPen(QColor(colors.text if measured else colors.muted))
             painter.drawText(QPointF(box.left() + 9, y), name)
             across = QRectF(box.left(), y - metrics.ascent(), width - 9, metrics.height())

@@ -54,7 +54,7 @@ class MemoryPanel(QScrollArea):
         row = QHBoxLayout()
         row.setSpacing(7)
         self.used = QLabel(body)
-        self.used.setFont(theme.font(theme.LARGE, weight=theme.QFont.Weight.Bold))
+        self.used.setFont(theme.font(theme.LARGE, bold=True))
         self.used.setAccessibleName(self.tr("Measured size of the cache"))
         self.uncompressed = small_label("", body)
         self.uncompressed.setContentsMargins(0, 0, 0, 5)
@@ -73,7 +73,7 @@ class MemoryPanel(QScrollArea):
         for key, words, tip in (
             ("context", self.tr("Context"), self.tr("Tokens in the cache, of those that the model was trained for")),
             ("speed", self.tr("Speed"), self.tr("Tokens a second while the last reply was written")),
-            ("peak", self.tr("Prefill peak"), self.tr("Most memory that MLX held in this turn, and above its present use")),
+            ("peak", self.tr("Prefill peak"), self.tr("The most that MLX held in this turn (above its present use)")),
             ("program", self.tr("Program"), self.tr("Resident memory of the whole program, with the model")),
             ("snapshot", self.tr("Snapshot on disk"), self.tr("The compressed cache, kept for the next start")),
         ):
@@ -116,7 +116,8 @@ class MemoryPanel(QScrollArea):
             self.picker.set_measured(sample.fp16_bytes / sample.used_bytes)
             self.picker.set_predicted({n: sample.fp16_bytes / size for n, size in sample.predicted if size})
         if context_tokens:
-            self._set("context", self.tr("{0} of {1}").format(formats.count(sample.tokens), formats.count(context_tokens)))
+            held, most = formats.count(sample.tokens), formats.count(context_tokens)
+            self._set("context", self.tr("{0} of {1}").format(held, most))
         over = max(0, sample.peak_bytes - sample.active_bytes)
         self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
         self._set("program", formats.data_size(sample.resident_bytes))
@@ -150,7 +151,7 @@ class MemoryPanel(QScrollArea):
 def _section(text: str, parent: QWidget) -> QLabel:
     label = QLabel(text, parent)
     label.setProperty("role", "section")
-    label.setFont(theme.font(theme.SMALL, weight=theme.QFont.Weight.DemiBold))
+    label.setFont(theme.font(theme.SMALL, bold=True))
     return label
 
 
@@ -181,7 +182,7 @@ class _Pending(QWidget):
 
 
 class Engagement(QWidget):
-    """"30 of 30 layers turbo4", or the reasons; which tokens stay raw."""
+    """ "30 of 30 layers turbo4", or the reasons; which tokens stay raw."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -221,7 +222,9 @@ class Engagement(QWidget):
             self.headline.setText(self.tr("Nothing is compressed yet"))
             self.detail.setText(self.tr("Layers are compressed at a reply's first token."))
         else:
-            if sample.scheme == "none":
+            if _all_raw(sample) and sample.scheme != "none":
+                self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
+            elif sample.scheme == "none":
                 self.headline.setText(self.tr("{0} layers kept in fp16").format(formats.count(sample.layers_total)))
             else:
                 self.headline.setText(
@@ -248,7 +251,7 @@ class Engagement(QWidget):
     def _raw_tokens(self, sample: MemorySample) -> list[str]:
         if sample.scheme == "none" or not sample.raw_tokens:
             return []
-        if sample.raw_tokens >= sample.tokens:
+        if _all_raw(sample):
             return [self.tr("All {0} tokens are still raw").format(formats.count(sample.raw_tokens))]
         first = min(FIRST_TOKENS, sample.raw_tokens)
         return [
@@ -261,7 +264,7 @@ class Engagement(QWidget):
         """The dot's colour: good when every layer is compressed, a warning when some aren't, grey when none has to."""
         colors = theme.colors()
         sample = self._sample
-        if sample is None or sample.scheme == "none" or not sample.layers_total:
+        if sample is None or sample.scheme == "none" or _all_raw(sample):
             return colors.what_if
         return colors.good if sample.layers_compressed == sample.layers_total else colors.warn
 
@@ -278,3 +281,8 @@ class Engagement(QWidget):
         x = self.width() - 21 if mirrored else 13
         middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
         painter.drawEllipse(QRectF(x, middle - 4, 8, 8))
+
+
+def _all_raw(sample: MemorySample) -> bool:
+    """A short cache holds only the tokens that always stay raw."""
+    return sample.raw_tokens >= sample.tokens

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.errors import AppError
 from app.ui import formats, theme
@@ -48,7 +57,7 @@ def quiet_button(text: str, parent: QWidget) -> QToolButton:
 class UserBubble(QWidget):
     """The user's words at the right, as wide as they need; a long text is folded until asked for."""
 
-    PADDING_X, PADDING_Y = 14, 10
+    PADDING_X, PADDING_Y, BELOW = 14, 10, 7  # a line's own spacing lies below it
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,15 +86,12 @@ class UserBubble(QWidget):
         limit = int(self.width() * 0.8) - 2 * self.PADDING_X
         width = max(self._pane.natural_width(limit), 12)
         left = self._bubble_left(width)
-        self._pane.setGeometry(left, self.PADDING_Y, width, self._pane.height())
-        self._pane.fit_height()
-        line = self._pane.document().documentLayout().blockBoundingRect(self._pane.document().begin()).height()
-        lines = max(1, self._pane.document().begin().layout().lineCount())
-        limit_height = int(line / lines * FOLD_LINES)
-        long = self._pane.height() > limit_height * 1.3
-        height = limit_height if long and self._folded else self._pane.height()
-        self._pane.setFixedHeight(height)
-        total = height + 2 * self.PADDING_Y
+        full = self._pane.text_height(width)
+        folded = self._pane.height_of_lines(FOLD_LINES)
+        long = full > folded * 1.3
+        height = folded if long and self._folded else full
+        self._pane.setGeometry(left, self.PADDING_Y, width, height)
+        total = height + self.PADDING_Y + self.BELOW
         self._more.setVisible(long)
         if long:
             size = self._more.sizeHint()
@@ -147,7 +153,7 @@ class Card(QWidget):
         self.column.setContentsMargins(18, 12, 14, 12)
         self.column.setSpacing(4)
         title = QLabel(headline, self)
-        title.setFont(theme.font(1.0, weight=theme.QFont.Weight.DemiBold))
+        title.setFont(theme.font(1.0, bold=True))
         title.setWordWrap(True)
         title.setTextFormat(Qt.TextFormat.PlainText)
         title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -219,7 +225,8 @@ class ContextFullCard(Card):
             )
             drop.setToolTip(self.tr("They stay in the transcript; the model no longer reads them."))
             drop.clicked.connect(self.on_drop_clicked)
-        self.add_button(self.tr("New conversation"), primary=not droppable).clicked.connect(self.new_conversation_chosen)
+        new = self.add_button(self.tr("New conversation"), primary=not droppable)
+        new.clicked.connect(self.new_conversation_chosen)
         self.add_button(self.tr("Cancel")).clicked.connect(self.cancel_chosen)
 
     def on_drop_clicked(self) -> None:
@@ -359,7 +366,7 @@ class ReplyView(QWidget):
 
 
 class _Progress(QWidget):
-    """"Reading the prompt" with a slim bar."""
+    """ "Reading the prompt" with a slim bar."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -391,7 +398,7 @@ class EmptyState(QWidget):
         column.setSpacing(8)
         column.setContentsMargins(0, 0, 0, 0)
         self.title = QLabel(self.tr("What would you like to talk about?"), self)
-        self.title.setFont(theme.font(1.5, weight=theme.QFont.Weight.DemiBold))
+        self.title.setFont(theme.font(1.5, bold=True))
         self.detail = QLabel(self)
         self.detail.setProperty("role", "muted")
         for label in (self.title, self.detail):
@@ -401,5 +408,3 @@ class EmptyState(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(420, 120)
-
-

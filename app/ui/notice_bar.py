@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, QTimer
+from PySide6.QtCore import QRectF, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
@@ -12,7 +12,9 @@ from app.ui import theme
 
 
 class Notice(QWidget):
-    """One message. `on_gone` is called once it goes without its action having been taken."""
+    """One message, with one action at most; `timeout_s` of 0 keeps it until it is dismissed."""
+
+    dismissed = Signal()
 
     def __init__(self, text: str, parent: QWidget, action: str, on_action: Callable[[], None] | None,
                  timeout_s: float) -> None:  # fmt: skip
@@ -48,6 +50,7 @@ class Notice(QWidget):
     def dismiss(self) -> None:
         self.hide()
         self.deleteLater()
+        self.dismissed.emit()
 
     def on_action_clicked(self) -> None:
         assert self._on_action is not None
@@ -73,13 +76,20 @@ class NoticeBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setContentsMargins(0, 10, 0, 0)
         self._column.setSpacing(6)
+        self.hide()
 
     def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
                     timeout_s: float = 0) -> None:  # fmt: skip
         if text and text not in self.texts():
-            self._column.addWidget(Notice(text, self, action, on_action, timeout_s))
+            notice = Notice(text, self, action, on_action, timeout_s)
+            notice.dismissed.connect(self.on_dismissed)
+            self._column.addWidget(notice)
+            self.show()
+
+    def on_dismissed(self) -> None:
+        self.setVisible(bool(self.texts()))
 
     def texts(self) -> list[str]:
         return [notice.text for notice in self.findChildren(Notice) if not notice.isHidden()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.events import SchemeOption
@@ -53,17 +53,10 @@ class SchemePicker(QComboBox):
         self._predicted = ratios
 
     def saving(self, option: SchemeOption) -> tuple[str, bool]:
-        """(text, measured)."""
+        """(fp16's bytes over this scheme's in words, measured)."""
         if option.name == self._current and self._measured:
-            return self._words(self._measured), True
-        return self._words(self._predicted.get(option.name, option.ratio)), False
-
-    def _words(self, ratio: float) -> str:
-        if abs(ratio - 1) < 0.05:
-            return self.tr("as fp16")
-        if ratio < 1:
-            return self.tr("{0} larger").format(formats.ratio(1 / ratio))
-        return self.tr("{0} smaller").format(formats.ratio(ratio))
+            return self.tr("{0} measured").format(formats.ratio(self._measured)), True
+        return self.tr("{0} predicted").format(formats.ratio(self._predicted.get(option.name, option.ratio))), False
 
     def describe(self, option: SchemeOption) -> str:
         def part(bits: int) -> str:
@@ -97,32 +90,31 @@ class SchemePicker(QComboBox):
         painter.setPen(QColor(colors.accent if focus else colors.line))
         painter.setBrush(QColor(colors.hover if self.underMouse() else colors.background))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
-        area = self.rect().adjusted(13, 0, -34, 0)
+        left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        area = self.rect().adjusted(34, 0, -13, 0) if left else self.rect().adjusted(13, 0, -34, 0)
         option = self.currentData(OPTION_ROLE)
-        painter.setFont(theme.font(1.08, weight=QFont.Weight.DemiBold))
+        painter.setFont(theme.font(1.08, bold=True))
         painter.setPen(QColor(colors.text if self.isEnabled() else colors.muted))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self._current)
         if isinstance(option, SchemeOption):
-            paint_saving(painter, area, *self.saving(option), self.tr("predicted"))
+            paint_saving(painter, area, *self.saving(option))
         arrow = theme.icon("down", colors.muted)
-        left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         x = 12 if left else self.width() - 28
         arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
 
 
-def paint_saving(painter: QPainter, area: QRect, text: str, measured: bool, predicted_word: str) -> None:
-    """Measured: bold. Predicted: italic in an outline, followed by the word."""
+def paint_saving(painter: QPainter, area: QRect, text: str, measured: bool) -> None:
+    """Measured: bold. Predicted: italic in an outline."""
     colors = theme.colors()
     align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing
     if measured:
-        painter.setFont(theme.font(0.95, weight=QFont.Weight.DemiBold))
+        painter.setFont(theme.font(0.95, bold=True))
         painter.setPen(QColor(colors.text))
         painter.drawText(area, align, text)
         return
     font = theme.font(theme.SMALL, italic=True)
-    words = f"{text} · {predicted_word}"
     metrics = QFontMetrics(font)
-    width, height = metrics.horizontalAdvance(words) + 16, metrics.height() + 6
+    width, height = metrics.horizontalAdvance(text) + 16, metrics.height() + 6
     mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
     left = area.left() if mirrored else area.right() - width + 1
     pill = QRectF(left + 0.5, area.center().y() - height / 2 + 0.5, width - 1, height - 1)
@@ -131,7 +123,7 @@ def paint_saving(painter: QPainter, area: QRect, text: str, measured: bool, pred
     painter.drawRoundedRect(pill, height / 2, height / 2)
     painter.setFont(font)
     painter.setPen(QColor(colors.muted))
-    painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, words)
+    painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, text)
 
 
 class _Delegate(QStyledItemDelegate):
@@ -149,8 +141,9 @@ class _Delegate(QStyledItemDelegate):
         colors = theme.colors()
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect
-        active = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
+        rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
+        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+        active = state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
         painter.fillRect(rect, QColor(colors.background))
         if active:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -159,13 +152,13 @@ class _Delegate(QStyledItemDelegate):
         area = rect.adjusted(13, 6, -12, -6)
         lead = Qt.AlignmentFlag.AlignLeading
         current = scheme.name == self._picker.currentText()
-        painter.setFont(theme.font(weight=QFont.Weight.DemiBold if current else QFont.Weight.Normal))
+        painter.setFont(theme.font(bold=current))
         painter.setPen(QColor(colors.text))
         painter.drawText(area, lead | Qt.AlignmentFlag.AlignTop, scheme.name)
         painter.setFont(theme.font(theme.SMALL))
         painter.setPen(QColor(colors.muted))
         painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, self._picker.describe(scheme))
-        paint_saving(painter, area, *self._picker.saving(scheme), self._picker.tr("predicted"))
+        paint_saving(painter, area, *self._picker.saving(scheme))
         if current:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.accent))

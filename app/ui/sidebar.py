@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -36,6 +36,7 @@ from app.ui import formats, theme
 Index = QModelIndex | QPersistentModelIndex
 ID_ROLE = Qt.ItemDataRole.UserRole
 DETAIL_ROLE = Qt.ItemDataRole.UserRole + 1
+SHORT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 
 class ConversationModel(QAbstractListModel):
@@ -86,6 +87,8 @@ class ConversationModel(QAbstractListModel):
             return entry.id
         if role == DETAIL_ROLE:
             return self._detail(entry)
+        if role == SHORT_ROLE:
+            return self._detail(entry, short=True)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{entry.title}, {self._detail(entry)}"
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -104,12 +107,11 @@ class ConversationModel(QAbstractListModel):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
-    def _detail(self, entry: Conversation) -> str:
+    def _detail(self, entry: Conversation, short: bool = False) -> str:
         if not entry.cached_tokens:
             return entry.scheme
-        return self.tr("{0} · {1} tokens · {2} cached").format(
-            entry.scheme, formats.count(entry.cached_tokens), formats.data_size(entry.cached_bytes)
-        )
+        words = self.tr("{0} · {1} tokens · {2}") if short else self.tr("{0} · {1} tokens · {2} cached")
+        return words.format(entry.scheme, formats.count(entry.cached_tokens), formats.data_size(entry.cached_bytes))
 
 
 def _key(row: str | Conversation) -> object:
@@ -129,18 +131,19 @@ class ConversationDelegate(QStyledItemDelegate):
         colors = theme.colors()
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect
+        rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
         align = Qt.AlignmentFlag.AlignLeading
         small = theme.font(theme.SMALL)
         if index.data(ID_ROLE) is None:
-            painter.setFont(theme.font(theme.SMALL, weight=QFont.Weight.DemiBold))
+            painter.setFont(theme.font(theme.SMALL, bold=True))
             painter.setPen(QColor(colors.muted))
             area = rect.adjusted(10, 0, -10, -5)
             painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, str(index.data()))
             painter.restore()
             return
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        if selected or state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.selected if selected else colors.hover))
             painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 8, 8)
@@ -150,15 +153,20 @@ class ConversationDelegate(QStyledItemDelegate):
         painter.setPen(QColor(colors.text))
         metrics = QFontMetrics(title_font)
         elide = Qt.TextElideMode.ElideRight
-        painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, metrics.elidedText(str(index.data()), elide, area.width()))
+        title = metrics.elidedText(str(index.data()), elide, area.width())
+        painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, title)
         painter.setFont(small)
         painter.setPen(QColor(colors.muted))
-        detail = QFontMetrics(small).elidedText(str(index.data(DETAIL_ROLE)), elide, area.width())
+        small_metrics = QFontMetrics(small)
+        detail = str(index.data(DETAIL_ROLE))
+        if small_metrics.horizontalAdvance(detail) > area.width():
+            detail = small_metrics.elidedText(str(index.data(SHORT_ROLE)), elide, area.width())
         painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, detail)
         painter.restore()
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: Index) -> None:
-        editor.setGeometry(option.rect.adjusted(2, 4, -2, -4))
+        rect: QRect = option.rect  # type: ignore[attr-defined]
+        editor.setGeometry(rect.adjusted(2, 4, -2, -4))
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
         super().setEditorData(editor, index)
@@ -259,5 +267,3 @@ class Sidebar(QWidget):
         chosen = self.list.currentIndex().data(ID_ROLE)
         if chosen:
             self.delete_requested.emit(str(chosen))
-
-

@@ -56,7 +56,7 @@ class CopyButton(QToolButton):
 class TextPane(QTextBrowser):
     """Paints code boxes, quote bars, list markers and the writing caret under and beside the document."""
 
-    height_changed = Signal()
+    fits_itself = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,16 +80,16 @@ class TextPane(QTextBrowser):
 
     def fit_height(self) -> None:
         """Take the height that the text needs at the present width."""
-        self.document().setTextWidth(self.viewport().width())
+        # A hidden widget's viewport hasn't its new size yet; without a frame or bars it is the widget's own.
+        self.document().setTextWidth(self.width())
         height = math.ceil(self.document().size().height())
         if height != self.height():
             self.setFixedHeight(height)
-            self.height_changed.emit()
         self._place_copy_buttons()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
+        if self.fits_itself and event.size().width() != event.oldSize().width():
             self.fit_height()
 
     def sizeHint(self) -> QSize:
@@ -100,7 +100,7 @@ class TextPane(QTextBrowser):
 
     # ------------------------------------------------------------ what the reader does
 
-    def loadResource(self, _kind: int, _name: QUrl) -> None:
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
         """Nothing is ever fetched."""
         return None
 
@@ -219,7 +219,9 @@ class TextPane(QTextBrowser):
 
 
 class PlainPane(TextPane):
-    """A text shown exactly as it was typed, as narrow as it can be up to `limit`."""
+    """A text shown exactly as it was typed. Its owner sets width and height."""
+
+    fits_itself = False
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -235,6 +237,19 @@ class PlainPane(TextPane):
 
     def natural_width(self, limit: int) -> int:
         self.document().setTextWidth(-1)
-        width = min(limit, math.ceil(self.document().idealWidth()) + 1)
-        self.document().setTextWidth(self.viewport().width())
-        return width
+        return min(limit, math.ceil(self.document().idealWidth()) + 1)
+
+    def text_height(self, width: int) -> int:
+        self.document().setTextWidth(width)
+        return math.ceil(self.document().size().height())
+
+    def height_of_lines(self, number: int) -> int:
+        """Where the line after the first `number` begins; the whole height when there are no more."""
+        layout, left = self.document().documentLayout(), number
+        block = self.document().begin()
+        while block.isValid():
+            if left < block.layout().lineCount():
+                return int(layout.blockBoundingRect(block).top() + block.layout().lineAt(left).y())
+            left -= block.layout().lineCount()
+            block = block.next()
+        return math.ceil(self.document().size().height())

@@ -25,6 +25,7 @@ class Colors:
     muted: str
     accent: str
     on_accent: str
+    accent_focus: str
     bubble: str
     code: str
     selected: str
@@ -44,13 +45,15 @@ class Colors:
 
 LIGHT = Colors(
     background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5f6673",
-    accent="#2f62e8", on_accent="#ffffff", bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef",
+    accent="#2f62e8", on_accent="#ffffff", accent_focus="#16389a",
+    bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef",
     what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",
     keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77",
 )  # fmt: skip
 DARK = Colors(
     background="#1e2024", side="#181a1d", panel="#222529", line="#353a41", text="#e7e9ec", muted="#9fa6b1",
-    accent="#7aa2ff", on_accent="#101624", bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30",
+    accent="#7aa2ff", on_accent="#101624", accent_focus="#d3e0ff",
+    bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30",
     what_if="#828b98", ceiling="#666d78", good="#4cc38a", warn="#e0b04c", bad="#ff8a80",
     keyword="#86adff", string="#8fd3a5", number="#f0b072", name="#cfa8ff", comment="#99a1ac",
 )  # fmt: skip
@@ -105,11 +108,11 @@ def colors() -> Colors:
     return theme().colors
 
 
-def font(scale: float = 1.0, *, weight: QFont.Weight = QFont.Weight.Normal, italic: bool = False) -> QFont:
+def font(scale: float = 1.0, *, bold: bool = False, italic: bool = False) -> QFont:
     """The platform's own font, at `scale` times its size."""
     made = QFont(QGuiApplication.font())
     made.setPointSizeF(_base_points() * scale)
-    made.setWeight(weight)
+    made.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
     made.setItalic(italic)
     return made
 
@@ -184,23 +187,29 @@ def _style_sheet(c: Colors) -> str:
     """Only what a palette can't say. Names are the widgets' objectName or their `role` property."""
     return f"""
     QMainWindow {{ background: {c.background}; }}
-    QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line}; padding: 5px 10px; spacing: 6px; }}
-    QToolButton {{ border: 1px solid transparent; border-radius: 7px; padding: 4px 7px; background: transparent; color: {c.text}; }}
+    QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line};
+        padding: 5px 10px; spacing: 6px; }}
+    QToolButton {{ border: 1px solid transparent; border-radius: 7px; padding: 4px 7px;
+        background: transparent; color: {c.text}; }}
     QToolButton:hover {{ background: {c.hover}; }}
-    QToolButton:pressed, QToolButton:checked {{ background: {c.selected}; }}
+    QToolButton:checked {{ background: {c.hover}; }}
+    QToolButton:pressed {{ background: {c.selected}; }}
     QToolButton:focus {{ border-color: {c.accent}; }}
     QToolButton:disabled {{ color: {c.muted}; }}
     QToolButton::menu-indicator {{ image: none; }}
     QToolButton[role="quiet"] {{ color: {c.muted}; padding: 1px 5px; border-radius: 5px; }}
     QToolButton[role="quiet"]:hover {{ color: {c.text}; }}
-    QPushButton {{ border: 1px solid {c.line}; border-radius: 7px; padding: 5px 14px; background: {c.background}; color: {c.text}; }}
+    QPushButton {{ border: 1px solid {c.line}; border-radius: 7px; padding: 5px 14px;
+        background: {c.background}; color: {c.text}; }}
     QPushButton:hover {{ background: {c.hover}; }}
     QPushButton:focus {{ border-color: {c.accent}; }}
     QPushButton:disabled {{ color: {c.muted}; }}
-    QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; font-weight: 600; }}
-    QPushButton[role="primary"]:focus {{ border: 2px solid {c.text}; padding: 4px 13px; }}
+    QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent};
+        color: {c.on_accent}; font-weight: 600; }}
+    QPushButton[role="primary"]:focus {{ border: 2px solid {c.accent_focus}; padding: 4px 13px; }}
     QPushButton[role="primary"]:disabled {{ background: {c.hover}; border-color: {c.line}; color: {c.muted}; }}
-    QLineEdit {{ border: 1px solid {c.line}; border-radius: 7px; padding: 6px 8px; background: {c.background}; color: {c.text};
+    QLineEdit {{ border: 1px solid {c.line}; border-radius: 7px; padding: 6px 8px;
+        background: {c.background}; color: {c.text};
         selection-background-color: {c.accent}; selection-color: {c.on_accent}; }}
     QLineEdit:focus {{ border-color: {c.accent}; }}
     QLabel[role="muted"] {{ color: {c.muted}; }}

@@ -143,8 +143,12 @@ class Transcript(QScrollArea):
         self.empty.setGeometry((self.width() - width) // 2, int(self.height() * 0.36), width, 130)
 
     def _margins(self) -> tuple[int, int, int, int]:
-        side = max(SIDE_MARGIN, (self.viewport().width() - COLUMN_WIDTH) // 2)
-        return side, 24, side, 20
+        """The column stands in the middle of the whole width, whether or not the scroll bar takes some of it."""
+        side = max(SIDE_MARGIN, (self.width() - COLUMN_WIDTH) // 2)
+        bar = self.width() - self.viewport().width()
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            return side - bar, 24, side, 20
+        return side, 24, side - bar, 20
 
     def on_theme_changed(self) -> None:
         c = theme.colors()

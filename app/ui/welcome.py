@@ -85,7 +85,7 @@ class Welcome(QWidget):
         logo = QLabel(self)
         logo.setPixmap(theme.app_icon().pixmap(64, 64))
         title = QLabel(self.tr("Chat with a model on this computer"), self)
-        title.setFont(theme.font(1.6, weight=theme.QFont.Weight.DemiBold))
+        title.setFont(theme.font(1.6, bold=True))
         text = QLabel(
             self.tr(
                 "Nothing you write leaves it. Start with a small model (92 MB to download, works offline "

@@ -10,29 +10,30 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["TURBOQUANT_HOME"] = tempfile.mkdtemp(prefix="turboquant-screenshots-")
 
-from PySide6.QtCore import QEvent, QPointF, Qt  # noqa: E402
-from PySide6.QtGui import QMouseEvent  # noqa: E402
-from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication  # noqa: E402
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
-from app.errors import AppError  # noqa: E402
-from app.library.conversations import Library  # noqa: E402
-from app.settings import Settings  # noqa: E402
-from app.ui import theme  # noqa: E402
-from app.ui.main_window import MainWindow  # noqa: E402
-from tests.ui.fake_engine import FakeEngine  # noqa: E402
+from app.errors import AppError
+from app.library.conversations import Library
+from app.settings import Settings
+from app.ui import theme
+from app.ui.main_window import MainWindow
+from tests.ui.fake_engine import FakeEngine
 
 REPLIES = {
     "module": (
         "`read_header` both **parses** and **validates**. Split it where the meaning changes:\n\n"
-        "```python\ndef parse_header(data: bytes) -> Header:\n    length, kind = struct.unpack_from(\"<IH\", data)\n"
+        '```python\ndef parse_header(data: bytes) -> Header:\n    length, kind = struct.unpack_from("<IH", data)\n'
         "    return Header(length, kind)  # nothing is checked here\n```\n\n"
         "Then `validate` takes a `Header` and:\n\n1. refuses a length of zero,\n2. refuses an unknown kind,\n"
         "3. returns the header unchanged.\n\n> A function that *answers* should not also *judge*.\n"
     ),
     "tests": (
         "Two small ones: a header cut short raises `HeaderError`, and a known header round-trips. "
-        "The second needs no fixture.\n\n| input | result |\n|---|--:|\n| 3 bytes | `HeaderError` |\n| 6 bytes | 1 header |\n"
+        "The second needs no fixture.\n\n"
+        "| input | result |\n|---|--:|\n| 3 bytes | `HeaderError` |\n| 6 bytes | 1 header |\n"
     ),
     "hebrew": "שלום! זו תשובה קצרה מימין לשמאל, עם `code` באמצע.",
 }
@@ -119,7 +120,7 @@ def play(folder: Path) -> None:
     scene.shoot("streaming")
     scene.engine.hold = False
     scene.wait()
-    scene.engine.fail_next = AppError("The reply stopped: MLX ran out of memory.", "Close other programs, or pick a smaller scheme.")
+    scene.engine.fail_next = AppError("The reply stopped: MLX ran out of memory.", "Pick a smaller scheme.")
     scene.say("What now?")
     window.notices.show_notice("The saved cache of this conversation can't be used. The text is whole.")
     scene.shoot("failed")

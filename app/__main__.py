@@ -1,0 +1,94 @@
+"""The application's start: `python -m app`, `python -m app --demo DIR`.
+
+Only the order of things: log, settings and library, the window on screen, then the engine's thread, which imports MLX.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from app import log, paths
+from app.errors import AppError
+from app.library.conversations import Library
+from app.library.snapshots import SnapshotStore
+from app.settings import Settings
+from app.ui import faults, theme
+from app.ui.main_window import MainWindow
+from app.work.engine_thread import EngineThread
+
+logger = logging.getLogger(__name__)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    multiprocessing.freeze_support()
+    parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
+    parser.add_argument("--demo", metavar="DIR", type=Path, help="play a scripted chat; write pictures and report.json")
+    options = parser.parse_args(arguments)
+    if options.demo is not None:
+        from app.ui import demo
+
+        return demo.main(options.demo)
+    app = make_application()
+    try:
+        log.start()
+        window, engine = open_window()
+    except AppError as error:
+        QMessageBox.critical(None, app.applicationName(), str(error))
+        return 1
+    code = app.exec()
+    return finish(window, engine, code)
+
+
+def make_application() -> QApplication:
+    """The QApplication with its theme. Without a display on Linux the offscreen platform serves."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("TurboQuant Chat")
+    app.setWindowIcon(theme.app_icon())
+    theme.theme()
+    faults.install(app)
+    return app
+
+
+def open_window() -> tuple[MainWindow, EngineThread]:
+    """The window on screen; its engine starts with the first turn of the event loop. Raises AppError."""
+    from app.engine import starter
+
+    library = Library()
+    forget_lost_snapshots(library)
+    engine = EngineThread()
+    window = MainWindow(library, engine, Settings(), starter.installed, starter.install)
+    window.show()
+    QTimer.singleShot(0, engine, engine.start)
+    QTimer.singleShot(0, window, window.start)
+    return window, engine
+
+
+def forget_lost_snapshots(library: Library) -> None:
+    """Cache files without a conversation go; a full folder gives up its oldest."""
+    ids = [conversation.id for conversation in library.conversations()]
+    library.forget_snapshots(SnapshotStore(paths.snapshots_dir()).tidy(ids))
+
+
+def finish(window: MainWindow, engine: EngineThread, code: int) -> int:
+    """End the engine, which saves changed caches, then the library. A stuck native call must not keep the process."""
+    ended = engine.shutdown()
+    window.close_library()
+    if not ended:
+        logger.warning("the engine's thread did not end in time")
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
