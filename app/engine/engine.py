@@ -139,7 +139,9 @@ class Engine:
             try:
                 session = Session.read(loaded, conversation_id, scheme, path)
             except SnapshotError as error:
-                log.warning("%s: %s", path, error)
+                log.warning(
+                    "%s: %s", path, str(error)
+                )  # the text: a kept record mustn't keep the frames, and so a model
                 if isinstance(error, SnapshotDamaged):
                     self._store.remove(conversation_id)
                 yield SnapshotRejected(conversation_id, str(error))

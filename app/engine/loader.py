@@ -39,13 +39,14 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
     attention 7 times. Raises AppError, or Interrupted when `stop` is set meanwhile; nothing is then kept in memory.
     """
     models.require(folder)
+    config = models.read_config(folder)  # as it stands: mlx-lm lets generation_config.json replace its end tokens
     os.environ["HF_HUB_OFFLINE"] = "1"  # read when mlx-lm and transformers are first imported
     from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
     try:
         if stop.is_set():
             raise Interrupted
-        model, config = load_model(folder, lazy=True)
+        model, _ = load_model(folder, lazy=True)
         if mx.default_device() == mx.cpu:
             model = dequantize_model(model)
             model.set_dtype(mx.float32)

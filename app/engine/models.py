@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,7 +141,7 @@ def _unsupported(config: Mapping[str, Any]) -> str:
     spec = importlib.util.find_spec("mlx_lm")
     if spec is None or spec.origin is None:
         raise AppError("mlx-lm isn't installed.", "Run `make run` again: it repairs the installation.")
-    if (Path(spec.origin).parent / "models" / f"{os.path.basename(kind)}.py").is_file():
+    if kind == Path(kind).name and (Path(spec.origin).parent / "models" / f"{kind}.py").is_file():
         return ""
     from mlx_lm.utils import MODEL_REMAPPING  # imports MLX, so only for the rare name that needs it
 

@@ -1,0 +1,143 @@
+"""Model folders judged from their files, and loaded."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import mlx.core as mx
+import pytest
+
+from app.engine import loader, models
+from app.engine.engine import Engine
+from app.errors import AppError, Interrupted
+from app.events import Generate, LoadModel, ModelFailed, ModelLoaded, TurnFailed, TurnFinished
+from tests.engine_kit import GREEDY, drive, make_model, one, transcript
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_model(tmp_path / "tiny")
+
+
+def test_a_whole_folder_is_complete(folder: Path) -> None:
+    found = models.judge(folder)
+    assert (found.state, found.reason) == ("complete", "")
+    assert found.weights_bytes == (folder / "model.safetensors").stat().st_size
+    assert [m.name for m in models.installed(folder.parent)] == ["tiny"]
+    assert models.installed(folder / "nothing here") == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "state", "words"),
+    [
+        (lambda f: (f / "config.json").unlink(), "incomplete", "config.json is missing"),
+        (lambda f: (f / "config.json").write_bytes(b"{"), "incomplete", "can't be read"),
+        (lambda f: (f / "config.json").write_text("[]"), "incomplete", "isn't an object"),
+        (lambda f: (f / "model.safetensors").unlink(), "incomplete", "no weights"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"xy"), "incomplete", "damaged"),
+        (lambda f: _cut(f / "model.safetensors"), "incomplete", "cut short"),
+        (lambda f: (f / "tokenizer.json").unlink(), "incomplete", "tokenizer"),
+        (lambda f: _index(f, "model-2.safetensors"), "incomplete", "1 of 1 weight files are missing"),
+        (lambda f: _set(f, model_type="no_such_family"), "unsupported", "no_such_family"),
+        (lambda f: _set(f, model_type="../llama"), "unsupported", "llama"),
+        (lambda f: _set(f, model_type=None), "unsupported", "no model_type"),
+        (lambda f: _set(f, model_file="own.py"), "unsupported", "never run"),
+    ],
+)
+def test_what_is_wrong_is_said(folder: Path, damage: object, state: str, words: str) -> None:
+    damage(folder)  # type: ignore[operator]
+    found = models.judge(folder)
+    assert found.state == state
+    assert words in found.reason
+    with pytest.raises(AppError, match="tiny"):
+        models.require(folder)
+
+
+def test_a_remapped_family_is_supported(folder: Path) -> None:
+    _set(folder, model_type="mistral")
+    assert models.judge(folder).state == "complete"
+
+
+def test_loading_tells_shape_and_context(folder: Path) -> None:
+    loaded = loader.load(folder, threading.Event())
+    info = loaded.info
+    assert (info.layers, info.kv_heads, info.head_dim, info.context_tokens) == (2, 2, 64, 4096)
+    assert info.weights_bytes == models.judge(folder).weights_bytes - _header_bytes(folder)
+    assert len(info.fingerprint) == 32
+    assert info.backend in ("numba", "reference", "metal", "cuda")
+
+
+def test_every_source_of_end_tokens_counts(folder: Path) -> None:
+    _set(folder, eos_token_id=11)
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [12, 13]}))
+    loaded = loader.load(folder, threading.Event())
+    named = loaded.tokenizer.convert_tokens_to_ids(["<|endoftext|>", "<|im_end|>"])  # tokenizer's, template's
+    assert loaded.end_tokens == {11, 12, 13, *named}
+
+
+def test_half_precision_weights_become_float32_on_the_cpu(folder: Path) -> None:
+    weights = mx.load(str(folder / "model.safetensors"))
+    mx.save_safetensors(str(folder / "model.safetensors"), {k: v.astype(mx.float16) for k, v in weights.items()})
+    loaded = loader.load(folder, threading.Event())
+    expected = mx.float32 if mx.default_device() == mx.cpu else mx.float16
+    assert loaded.model.model.embed_tokens.weight.dtype == expected
+
+
+def test_a_stop_during_the_load_leaves_nothing(folder: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Interrupted):
+        loader.load(folder, stop)
+    engine = Engine(folder.parent)
+    failed = one(ModelFailed, drive(engine, LoadModel(str(folder)), stop))
+    assert failed.error.message == "Stopped."
+    one(ModelLoaded, drive(engine, LoadModel(str(folder))))
+
+
+def test_a_config_that_lies_about_its_weights_is_reported(folder: Path) -> None:
+    _set(folder, num_hidden_layers=3)
+    failed = one(ModelFailed, drive(Engine(folder.parent), LoadModel(str(folder))))
+    assert "couldn't be loaded" in failed.error.message
+    assert failed.error.hint
+
+
+def test_a_broken_folder_doesnt_cost_the_loaded_model(folder: Path, tmp_path: Path) -> None:
+    engine = Engine(tmp_path)
+    one(ModelLoaded, drive(engine, LoadModel(str(folder))))
+    one(ModelFailed, drive(engine, LoadModel(str(tmp_path / "gone"))))
+    one(TurnFinished, drive(engine, Generate("c", "r", transcript("hi"), "turbo4", GREEDY)))
+
+
+def test_without_a_model_a_turn_fails_with_a_reason(tmp_path: Path) -> None:
+    failed = one(TurnFailed, drive(Engine(tmp_path), Generate("c", "r", transcript("hi"), "turbo4", GREEDY)))
+    assert "No model" in failed.error.message
+
+
+def test_swapping_models_leaves_one_in_memory(tmp_path: Path) -> None:
+    first, second = make_model(tmp_path / "a"), make_model(tmp_path / "b", seed=8)
+    engine = Engine(tmp_path)
+    sizes = []
+    for folder in (first, second, first, second):
+        loaded = one(ModelLoaded, drive(engine, LoadModel(str(folder))))
+        one(TurnFinished, drive(engine, Generate("c", "r", transcript("hi"), "turbo4", GREEDY)))
+        sizes.append(mx.get_active_memory())
+    assert max(sizes) - sizes[0] < loaded.model.weights_bytes / 2
+
+
+def _set(folder: Path, **values: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def _index(folder: Path, name: str) -> None:
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": name}}))
+
+
+def _header_bytes(folder: Path) -> int:
+    return 8 + int.from_bytes((folder / "model.safetensors").read_bytes()[:8], "little")
