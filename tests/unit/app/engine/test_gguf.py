@@ -66,24 +66,19 @@ def test_every_type_reads_as_what_was_written(tmp_path: Path, kind: str, error: 
 
 
 def reference_llama(weights: dict[str, np.ndarray]) -> llama.Model:
-    """The tiny llama built by hand: mlx-lm's names, rows of q and k put back one at a time."""
+    """The tiny llama with its rows in GGUF's order, which is right under the interleaved rotary layout."""
     names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj"}
     names |= {"attn_output": "self_attn.o_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
     names |= {"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+    names |= {"token_embd": "model.embed_tokens", "output_norm": "model.norm"}
     model = llama.Model(
-        llama.ModelArgs("llama", 64, 2, 96, 4, 1e-5, len(TOKENS), num_key_value_heads=2, tie_word_embeddings=True)
+        llama.ModelArgs("llama", 64, 2, 96, 4, 1e-5, len(TOKENS), num_key_value_heads=2, rope_traditional=True)
     )
     parts = []
     for name, array in weights.items():
-        if name.startswith("blk."):
-            _, layer, part, _ = name.split(".")
-            if part in ("attn_q", "attn_k"):
-                rows = [head * 16 + 2 * (row % 8) + row // 8 for head in range(len(array) // 16) for row in range(16)]
-                array = array[rows]
-            parts.append((f"model.layers.{layer}.{names[part]}.weight", mx.array(array)))
-        else:
-            target = {"token_embd.weight": "model.embed_tokens", "output_norm.weight": "model.norm"}[name]
-            parts.append((f"{target}.weight", mx.array(array)))
+        *block, part, _ = name.split(".")
+        prefix = f"model.layers.{block[1]}." if block else ""
+        parts.append((f"{prefix}{names[part]}.weight", mx.array(array)))
     model.load_weights(parts)
     return model
 
