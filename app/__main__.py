@@ -31,11 +31,12 @@ def main(arguments: list[str] | None = None) -> int:
     multiprocessing.freeze_support()
     parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
     parser.add_argument("--demo", metavar="DIR", type=Path, help="play a scripted chat; write pictures and report.json")
+    parser.add_argument("--demo-part", choices=("play", "reopen"), default="play", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.demo is not None:
         from app.ui import demo
 
-        return demo.main(options.demo)
+        return demo.main(options.demo, options.demo_part)
     app = make_application()
     try:
         log.start()
@@ -59,14 +60,19 @@ def make_application() -> QApplication:
     return app
 
 
-def open_window() -> tuple[MainWindow, EngineThread]:
-    """The window on screen; its engine starts with the first turn of the event loop. Raises AppError."""
+def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
+    """The window on screen; its engine starts with the first turn of the event loop. Raises AppError.
+
+    `model` is a folder to load; by default the one used last, or the starter.
+    """
     from app.engine import starter
 
-    library = Library()
+    library, settings = Library(), Settings()
+    if model:
+        settings.set("model", model)
     forget_lost_snapshots(library)
     engine = EngineThread()
-    window = MainWindow(library, engine, Settings(), starter.installed, starter.install)
+    window = MainWindow(library, engine, settings, starter.installed, starter.install)
     window.show()
     QTimer.singleShot(0, engine, engine.start)
     QTimer.singleShot(0, window, window.start)

@@ -123,7 +123,8 @@ def spread(wanted: Sequence[float], gap: float, top: float, bottom: float) -> li
 
 def distinct(values: Iterable[tuple[str, float]], taken: Iterable[float], apart: float, most: int) -> list[str]:
     """Names whose values stand at least `apart` from those taken and from each other, in order, at most `most`."""
-    used, names = list(taken), []
+    used: list[float] = list(taken)
+    names: list[str] = []
     for name, value in values:
         if len(names) < most and all(abs(value - other) >= apart for other in used):
             names.append(name)

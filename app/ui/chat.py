@@ -149,9 +149,13 @@ class Chat(QObject):
         self._restore_cache()
         self.list_changed.emit()
 
+    def newest(self) -> str:
+        """The conversation that was used last; empty when there is none."""
+        return next((conversation.id for conversation in self._library.conversations()), "")
+
     def _restore_cache(self) -> None:
         if self.model and self.current and not (self._turn and self._turn.conversation_id == self.current):
-            self._engine.submit(ev.OpenConversation(self.current, self._messages_to_read(), self.scheme, self.params))
+            self._engine.submit(ev.OpenConversation(self.current, self.messages_to_read(), self.scheme, self.params))
 
     def _item_makers(self, messages: list[Message], switches: list[Switch]) -> list[ItemMaker]:
         start = self._library.conversation(self.current).context_start
@@ -249,14 +253,14 @@ class Chat(QObject):
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
         self._engine.submit(
-            ev.Generate(self.current, reply.id, self._messages_to_read(until=parent), self.scheme, self.params)
+            ev.Generate(self.current, reply.id, self.messages_to_read(until=parent), self.scheme, self.params)
         )
         self._idle_timer.stop()
         self._save_timer.start()
         self._turn_state_changed()
         self.list_changed.emit()
 
-    def _messages_to_read(self, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
+    def messages_to_read(self, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
         """What the model reads: the branch from where its context starts, without replies that say nothing."""
         messages = self._library.messages(self.current)
         start = self._library.conversation(self.current).context_start
@@ -300,7 +304,7 @@ class Chat(QObject):
 
     def _switch(self, name: str) -> None:
         self._rebuilding = (self.current, name)
-        self._engine.submit(ev.SwitchScheme(self.current, name, self._messages_to_read(), self.params))
+        self._engine.submit(ev.SwitchScheme(self.current, name, self.messages_to_read(), self.params))
         self._show_pending()
         self._turn_state_changed()
 
@@ -506,7 +510,7 @@ class Chat(QObject):
         return next(m for m in reversed(self._library.messages(self.current)) if m.role == "user")
 
     def on_drop_turns(self, turns: int) -> None:
-        read = self._messages_to_read()
+        read = self.messages_to_read()
         users = [m.message_id for m in read if m.role == "user"]
         self._library.set_context_start(self.current, users[turns])
         leaf = self._last_user_message().id
@@ -579,7 +583,7 @@ class Chat(QObject):
         self._library.forget_snapshots([event.conversation_id])
         self._notices.show_notice(
             self.tr(
-                "The saved cache of this conversation can't be used: {0} The text is whole; the next reply reads it again."
+                "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
             ).format(event.reason.rstrip(".") + ".")
         )
 
