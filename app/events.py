@@ -225,7 +225,7 @@ class TurnFailed:
 class ContextFull:
     """The prompt doesn't fit and nothing was generated; the user chooses what to do.
 
-    Dropping the oldest `droppable_turns` user turns (with their replies) makes room; 0 means that no choice of turns does.
+    Dropping the oldest `droppable_turns` user turns (with their replies) makes room; 0 means that nothing does.
     """
 
     conversation_id: str
@@ -246,7 +246,9 @@ class SwitchProgress:
 
 @dataclass(frozen=True)
 class SchemeSwitched:
-    """`method`: encoded (from exact data), requantised (from packed data), rebuilt (prefilled again), empty (nothing cached)."""
+    """`method`: encoded (from exact data), requantised (from packed data), rebuilt (prefilled again), empty (nothing
+    was cached), unchanged (it was this scheme already).
+    """
 
     conversation_id: str
     from_scheme: str
@@ -254,7 +256,7 @@ class SchemeSwitched:
     tokens: int
     bytes_before: int
     bytes_after: int
-    method: Literal["encoded", "requantised", "rebuilt", "empty"]
+    method: Literal["encoded", "requantised", "rebuilt", "empty", "unchanged"]
     seconds: float
 
 
@@ -287,7 +289,10 @@ class SnapshotLoaded:
 
 @dataclass(frozen=True)
 class SnapshotRejected:
-    """A cache file was missing, damaged or of another model or scheme. The text is whole; the cache is rebuilt on the next turn."""
+    """A cache file can't be used (damaged, of another model or scheme) or can't be written; `reason` says it.
+
+    The text is whole; the cache is rebuilt on the next turn.
+    """
 
     conversation_id: str
     reason: str

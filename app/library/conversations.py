@@ -17,7 +17,7 @@ from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library.database import open_database
 from app.library.records import ChartPoint, Conversation, Message, Role, State, Switch, read_conversation, read_message
 
-# Past this many samples of a conversation every second one goes: the chart keeps its shape, the file its size.
+# Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
 _TITLE_LETTERS = 60
 
@@ -256,16 +256,18 @@ class Library:
         self._db.execute("UPDATE conversations SET updated = ? WHERE id = ?", (time.time(), conversation_id))
 
     def _thin(self, conversation_id: str) -> None:
-        (count,) = self._db.execute(
-            "SELECT count(*) FROM samples WHERE conversation = ?", (conversation_id,)
+        of = "FROM samples WHERE conversation = ?"
+        (count,) = self._db.execute(f"SELECT count(*) {of}", (conversation_id,)).fetchone()
+        if count <= MAX_SAMPLES:
+            return
+        tokens, schemes = self._db.execute(
+            f"SELECT max(tokens), count(DISTINCT scheme) {of}", (conversation_id,)
         ).fetchone()
-        if count > MAX_SAMPLES:
-            self._db.execute(
-                "DELETE FROM samples WHERE seq IN (SELECT seq FROM "
-                "(SELECT seq, row_number() OVER (ORDER BY seq) AS place FROM samples WHERE conversation = ?) "
-                "WHERE place % 2 = 0 AND place < ?)",
-                (conversation_id, count),
-            )
+        width = 2 * schemes * tokens // MAX_SAMPLES + 1
+        self._db.execute(
+            f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
+            (conversation_id, conversation_id, width),
+        )
 
 
 _SELECT_CONVERSATIONS = (

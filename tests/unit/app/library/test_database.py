@@ -1,0 +1,127 @@
+"""The library's file: migrations, and files that can't be used as they are."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.errors import AppError
+from app.library import database
+from app.library.conversations import Library
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "library.db"
+
+
+def fill(path: Path, count: int = 30) -> None:
+    with Library(path) as library:
+        for number in range(count):
+            conversation = library.create("turbo4").id
+            library.add_user_message(conversation, f"Question {number} " + "word " * 200)
+
+
+def test_the_version_counts_the_migrations(path: Path) -> None:
+    fill(path, 1)
+    raw = sqlite3.connect(path)
+    assert raw.execute("PRAGMA user_version").fetchone() == (len(database.MIGRATIONS),)
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    raw.close()
+
+
+def test_a_later_migration_runs_once_and_keeps_the_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path, 2)
+    later = (*database.MIGRATIONS, "ALTER TABLE conversations ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue';")
+    monkeypatch.setattr(database, "MIGRATIONS", later)
+    for _ in range(2):
+        with Library(path) as library:
+            assert len(library.conversations()) == 2
+    raw = sqlite3.connect(path)
+    assert raw.execute("SELECT DISTINCT colour FROM conversations").fetchall() == [("blue",)]
+    raw.close()
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path, 2)
+    broken = (*database.MIGRATIONS, "ALTER TABLE conversations ADD COLUMN colour TEXT; SELECT nonsense FROM nowhere;")
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", broken)
+        with pytest.raises(sqlite3.OperationalError):
+            database._connect(path)
+    with Library(path) as library:
+        assert library.notice == ""
+        assert len(library.conversations()) == 2
+
+
+def test_a_later_versions_file_is_refused_untouched(path: Path) -> None:
+    fill(path, 1)
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(AppError, match="later version"):
+        Library(path)
+    assert path.read_bytes() == before
+
+
+def test_a_foreign_file_is_set_aside(path: Path) -> None:
+    path.write_bytes(b"These are not conversations. " * 100)
+    with Library(path) as library:
+        assert "damaged" in library.notice
+        assert library.conversations() == []
+        library.create("turbo4")
+    (aside,) = path.parent.glob("library-damaged-*.db")
+    assert aside.read_bytes().startswith(b"These are not")
+    assert str(aside) in library.notice
+    with Library(path) as again:
+        assert again.notice == ""
+        assert len(again.conversations()) == 1
+
+
+def test_what_can_be_read_of_a_damaged_file_is_copied(path: Path) -> None:
+    fill(path)
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"\x55" * 4096
+    path.write_bytes(content)
+    with Library(path) as library:
+        assert "could be read" in library.notice
+        assert len(library.conversations()) > 0
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / "fresh" / "library.db"
+    path.parent.mkdir(exist_ok=True)
+    for old in path.parent.iterdir():
+        old.unlink()
+    fill(path, 3)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(0, 5))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] ^= 1 << data.draw(st.integers(0, 7))
+    cut = data.draw(st.one_of(st.none(), st.integers(0, len(content))))
+    path.write_bytes(content[:cut])
+    try:
+        library = Library(path)
+    except AppError:
+        # A flipped version number looks like a later version's; such a file isn't touched.
+        assert path.read_bytes() == bytes(content[:cut])
+        return
+    with library:
+        for conversation in library.conversations():
+            library.messages(conversation.id)
+        made = library.create("turbo4")
+        library.add_user_message(made.id, "It goes on")
+        assert [m.content for m in library.messages(made.id)] == ["It goes on"]
+
+
+def test_a_file_that_cant_be_made_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(AppError, match="can't be opened"):
+        Library(tmp_path / "no such folder" / "library.db")

@@ -1,0 +1,154 @@
+"""The engine in its thread, driven through its signal like the window does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Slot
+from pytestqt.qtbot import QtBot
+
+from app.events import (
+    Event,
+    Generate,
+    LoadModel,
+    ModelLoaded,
+    PrefillProgress,
+    SaveSnapshots,
+    SchemeSwitched,
+    SnapshotLoaded,
+    SnapshotSaved,
+    SwitchScheme,
+    TokenBatch,
+    TurnFinished,
+)
+from app.work.engine_thread import EngineThread
+from tests.engine_kit import GREEDY, make_model, of, one, transcript
+
+LONG = "And the Spirit of God moved upon the face of the waters. " * 10
+
+
+class Listener(QObject):
+    def __init__(self, engine: EngineThread) -> None:
+        super().__init__()
+        self.events: list[Event] = []
+        self.threads: set[int] = set()
+        self.react: Callable[[Event], None] = lambda event: None
+        engine.event_emitted.connect(self.on_event)
+
+    @Slot(object)
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+        self.threads.add(threading.get_ident())
+        self.react(event)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def engine(qtbot: QtBot, tmp_path: Path) -> Iterator[EngineThread]:
+    engine = EngineThread(tmp_path)
+    yield engine
+    assert engine.shutdown()
+
+
+@pytest.fixture
+def listener(engine: EngineThread) -> Listener:
+    return Listener(engine)
+
+
+def idle(qtbot: QtBot, engine: EngineThread, listener: Listener, kind: type, count: int = 1) -> None:
+    qtbot.waitUntil(lambda: len(of(kind, listener.events)) >= count and not engine.busy, timeout=30_000)
+
+
+def test_commands_run_in_order_and_events_arrive_in_the_windows_thread(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    engine.submit(LoadModel(str(model)))  # before the start: it waits
+    engine.start()
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", GREEDY))
+    engine.submit(SwitchScheme("a", "turbo2", transcript(LONG)))
+    engine.submit(SaveSnapshots())
+    idle(qtbot, engine, listener, SnapshotSaved)
+    kinds = [type(e) for e in listener.events]
+    order = [kinds.index(kind) for kind in (ModelLoaded, TurnFinished, SchemeSwitched, SnapshotSaved)]
+    assert order == sorted(order)
+    assert listener.threads == {threading.get_ident()}
+
+
+def test_stop_ends_the_reply_and_what_waits_goes_on(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    def react(event: Event) -> None:
+        if isinstance(event, TokenBatch) and len(of(TokenBatch, listener.events)) == 1:
+            engine.stop()
+
+    listener.react = react
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo2", replace(GREEDY, max_tokens=3000)))
+    engine.submit(SwitchScheme("a", "turbo4", transcript(LONG)))
+    idle(qtbot, engine, listener, SchemeSwitched)
+    assert one(TurnFinished, listener.events).reason == "interrupted"
+    assert one(SchemeSwitched, listener.events).method == "rebuilt"
+
+
+def test_stop_before_the_reply_began_isnt_lost(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    idle(qtbot, engine, listener, ModelLoaded)
+    engine.submit(SaveSnapshots())
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", replace(GREEDY, max_tokens=3000)))
+    engine.stop()
+    idle(qtbot, engine, listener, TurnFinished)
+    assert one(TurnFinished, listener.events).reason == "interrupted"
+    engine.stop()  # nothing runs: the next turn isn't harmed
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", GREEDY))
+    idle(qtbot, engine, listener, TurnFinished, count=2)
+    assert listener.events[-1].reason in ("length", "stop")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("moment", [PrefillProgress, TokenBatch])
+def test_closing_during_a_turn_saves_and_tells(qtbot: QtBot, tmp_path: Path, model: Path, moment: type) -> None:
+    engine = EngineThread(tmp_path)
+    listener = Listener(engine)
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", replace(GREEDY, max_tokens=3000)))
+    qtbot.waitUntil(lambda: bool(of(moment, listener.events)), timeout=30_000)
+    assert engine.shutdown()
+    assert one(TurnFinished, listener.events).reason == "interrupted"
+    saved = one(SnapshotSaved, listener.events)
+    assert engine.shutdown()  # a second time does nothing
+
+    again = EngineThread(tmp_path)
+    heard = Listener(again)
+    again.start()
+    again.submit(LoadModel(str(model)))
+    again.submit(Generate("a", "r", transcript(LONG), "turbo4", GREEDY))
+    idle(qtbot, again, heard, TurnFinished)
+    assert one(SnapshotLoaded, heard.events).tokens == saved.tokens
+    assert again.shutdown()
+
+
+def test_closing_during_the_load_of_a_real_model(qtbot: QtBot, tmp_path: Path, starter_model_path: Path) -> None:
+    engine = EngineThread(tmp_path)
+    listener = Listener(engine)
+    engine.start()
+    engine.submit(LoadModel(str(starter_model_path)))
+    qtbot.waitUntil(lambda: bool(listener.events), timeout=30_000)
+    assert engine.shutdown()
+
+
+def test_closing_what_never_started(qtbot: QtBot, tmp_path: Path) -> None:
+    engine = EngineThread(tmp_path)
+    engine.submit(SaveSnapshots())
+    assert engine.shutdown()
