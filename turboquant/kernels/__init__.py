@@ -1,0 +1,1 @@
+"""GPU kernels: one Metal text for Metal and CUDA. specs.py describes them, loader.py makes MLX run them."""

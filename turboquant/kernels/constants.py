@@ -1,0 +1,56 @@
+"""The float32 buffers of a codec that the kernels read, laid out as the bodies say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+import numpy as np
+from numpy.typing import NDArray
+
+from turboquant.codec import TRIALS, Codec
+from turboquant.kernels import specs
+from turboquant.rotation import factors
+
+Floats = NDArray[np.float32]
+
+LOG2_E = 1.4426950408889634
+
+
+def part(codec: Codec) -> specs.Part:
+    return specs.Part(codec.dim, codec.bits, codec.norm == "matched", codec.trials)
+
+
+def encoding(codec: Codec) -> Floats:
+    """Signs / sqrt(2^k), mixer, trial scales, boundaries (and one unused place), centroids."""
+    trials = np.ones(specs.TRIALS)
+    trials[: len(TRIALS)] = TRIALS
+    return _joined([*_rotation(codec), trials, _numpy(codec.boundaries), [0.0], _numpy(codec.centroids)])
+
+
+def decoding(codec: Codec) -> Floats:
+    """Signs / sqrt(2^k), mixer, centroids."""
+    return _joined([*_rotation(codec), _numpy(codec.centroids)])
+
+
+def attention(keys: Codec | int, values: Codec, scale: float, soft_cap: float = 0.0) -> Floats:
+    """Eight numbers, then the keys' and the values' constants. `keys`: their dimension where they are raw."""
+    numbers = [scale * LOG2_E, soft_cap * LOG2_E, 2.0 / soft_cap if soft_cap else 0.0, *[0.0] * 5]
+    if isinstance(keys, Codec):
+        mine = [decoding(keys)]
+    else:
+        mine = [np.zeros(keys + factors(keys)[1] ** 2 + 1)]
+    return _joined([numbers, *mine, decoding(values)])
+
+
+def _rotation(codec: Codec) -> list[NDArray[np.float64]]:
+    power, _ = factors(codec.dim)
+    return [_numpy(codec.rotation.signs) / np.sqrt(power), _numpy(codec.rotation.mixer)]
+
+
+def _numpy(array: mx.array) -> NDArray[np.float64]:
+    return np.array(array, np.float64)
+
+
+def _joined(parts: Sequence[NDArray[np.floating] | Sequence[float]]) -> Floats:
+    return np.concatenate([np.asarray(p, np.float64).reshape(-1) for p in parts]).astype(np.float32)
