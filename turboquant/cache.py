@@ -54,7 +54,7 @@ class TurboQuantCache:
         self.reason = ""
         self.packing = False  # the second phase has begun
         self.calibration = Calibration(calibrate)
-        self._backend = backends.choose()
+        self.backend = backends.choose()
         self._clear()
 
     def _clear(self) -> None:
@@ -157,7 +157,7 @@ class TurboQuantCache:
         """Attention of queries (B, Hq, L, Dk), the newest L tokens, over all tokens held; (B, Hq, L, Dv)."""
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
             self.calibration.observe(queries, self.tail_keys.view().shape[1])
-        return self._backend.attend(queries, self.stretches(), scale, mask, sinks)
+        return self.backend.attend(queries, self.stretches(), scale, mask, sinks)
 
     def stretches(self) -> Stretches:
         return Stretches(
@@ -231,12 +231,12 @@ class TurboQuantCache:
             share, offset = self.calibration.offset_for(start, rows - done, keys[:, :, done:])
             block = keys[:, :, done : done + share]
             scale = self.calibration.channel_scale
-            self.body_keys.append(self._backend.encode(block, self.body_keys.codec, offset, scale))
+            self.body_keys.append(self.backend.encode(block, self.body_keys.codec, offset, scale))
             done += share
 
     def _append_values(self, values: mx.array) -> None:
         assert isinstance(self.body_values, PackedBuffer)
-        self.body_values.append(self._backend.encode(values, self.body_values.codec))
+        self.body_values.append(self.backend.encode(values, self.body_values.codec))
 
     # ------------------------------------------------------------------ another scheme
 
@@ -309,7 +309,7 @@ class TurboQuantCache:
             for row in range(start, stop, REQUANTISED_ROWS):
                 part = old.view(row, min(row + REQUANTISED_ROWS, stop))
                 keys = old.codec.decode(part, offset, calibration.channel_scale)
-                fresh.append(self._backend.encode(keys, fresh.codec, offset, calibration.channel_scale))
+                fresh.append(self.backend.encode(keys, fresh.codec, offset, calibration.channel_scale))
                 mx.eval(*fresh.arrays())
         self.body_keys = fresh
 
@@ -319,7 +319,7 @@ class TurboQuantCache:
         fresh = PackedBuffer(value_codec(old.codec.dim, self.scheme.value_bits))
         for row in range(0, old.count, REQUANTISED_ROWS):
             values = old.codec.decode(old.view(row, min(row + REQUANTISED_ROWS, old.count)))
-            fresh.append(self._backend.encode(values, fresh.codec))
+            fresh.append(self.backend.encode(values, fresh.codec))
             mx.eval(*fresh.arrays())
         self.body_values = fresh
 

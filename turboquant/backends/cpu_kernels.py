@@ -250,12 +250,27 @@ def _half(bits, pattern, number):
 
 
 @_compiled
-def _dots(q, key, factor, scores, column):
+def _dots(q, keys, factors, scores, column, count):
+    """scores[r, column + i] = factors[i] q[r] . keys[i] for the first `count` of four keys."""
+    k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
     for r in range(q.shape[0]):
-        total = np.float32(0)
-        for j in range(key.shape[0]):
-            total += q[r, j] * key[j]
-        scores[r, column] = total * factor
+        a = np.float32(0)
+        b = np.float32(0)
+        c = np.float32(0)
+        d = np.float32(0)
+        for j in range(q.shape[1]):
+            x = q[r, j]
+            a += x * k0[j]
+            b += x * k1[j]
+            c += x * k2[j]
+            d += x * k3[j]
+        scores[r, column] = a * factors[0]
+        if count > 1:
+            scores[r, column + 1] = b * factors[1]
+        if count > 2:
+            scores[r, column + 2] = c * factors[2]
+        if count > 3:
+            scores[r, column + 3] = d * factors[3]
 
 
 @_compiled
@@ -279,35 +294,45 @@ def _renew(scores, count, m, total, plain, packed):
 
 
 @_compiled
-def _add(weights, column, factor, value, sums):
+def _add(weights, column, factors, values, count, sums):
+    """sums[r] += weights[r, column + i] factors[i] values[i] for the first `count` of four values."""
+    v0, v1, v2, v3 = values[0], values[1], values[2], values[3]
+    zero = np.float32(0)
     for r in range(sums.shape[0]):
-        p = weights[r, column] * factor
-        for j in range(value.shape[0]):
-            sums[r, j] += p * value[j]
+        a = weights[r, column] * factors[0]
+        b = weights[r, column + 1] * factors[1] if count > 1 else zero
+        c = weights[r, column + 2] * factors[2] if count > 2 else zero
+        d = weights[r, column + 3] * factors[3] if count > 3 else zero
+        for j in range(sums.shape[1]):
+            sums[r, j] += a * v0[j] + b * v1[j] + c * v2[j] + d * v3[j]
 
 
 @_compiled
 def _raw_tokens(q, keys, values, begin, end, brain, limit, step, m, total, plain, packed):
     """Attend raw tokens begin..end; row r sees those before limit[r % step]."""
     rows = q.shape[0]
-    widening = np.float32(1) if brain else HALF_SCALE
-    key_bits = np.empty(keys.shape[1], np.uint32)
-    key = key_bits.view(np.float32)
-    value_bits = np.empty(values.shape[1], np.uint32)
-    value = value_bits.view(np.float32)
+    factors = np.full(4, np.float32(1) if brain else HALF_SCALE)
+    key_patterns = np.zeros((4, keys.shape[1]), np.uint32)
+    value_patterns = np.zeros((4, values.shape[1]), np.uint32)
+    four_keys, four_values = key_patterns.view(np.float32), value_patterns.view(np.float32)
     scores = np.empty((rows, TOKENS), np.float32)
     for block in range(begin, end, TOKENS):
         stop = min(block + TOKENS, end)
+        for four in range(block, stop, 4):
+            count = min(4, stop - four)
+            for i in range(count):
+                _widen(keys[four + i], brain, key_patterns[i])
+            _dots(q, four_keys, factors, scores, four - block, count)
         for t in range(block, stop):
-            _widen(keys[t], brain, key_bits)
-            _dots(q, key, widening, scores, t - block)
             for r in range(rows):
                 if t >= limit[r % step]:
                     scores[r, t - block] = LOWEST
         _renew(scores, stop - block, m, total, plain, packed)
-        for t in range(block, stop):
-            _widen(values[t], brain, value_bits)
-            _add(scores, t - block, widening, value, plain)
+        for four in range(block, stop, 4):
+            count = min(4, stop - four)
+            for i in range(count):
+                _widen(values[four + i], brain, value_patterns[i])
+            _add(scores, four - block, factors, four_values, count, plain)
 
 
 @_compiled
@@ -317,32 +342,43 @@ def _body_tokens(
 ):  # fmt: skip
     """Attend body tokens begin..end: keys packed (key_bits) or raw (0), values packed."""
     rows = q.shape[0]
-    widening = np.float32(1) if brain else HALF_SCALE
     pattern = np.empty(1, np.uint32)
     number = pattern.view(np.float32)
-    raw_bits = np.empty(raw_keys.shape[1], np.uint32)
-    raw = raw_bits.view(np.float32)
-    key = np.empty(rotated.shape[1], np.float32)
-    value = np.empty(plain.shape[1], np.float32)
+    raw_patterns = np.zeros((4, raw_keys.shape[1]), np.uint32)
+    raw = raw_patterns.view(np.float32)
+    keys = np.zeros((4, rotated.shape[1]), np.float32)
+    values = np.zeros((4, plain.shape[1]), np.float32)
+    factors = np.full(4, np.float32(1) if brain else HALF_SCALE)
     scores = np.empty((rows, TOKENS), np.float32)
     segment = 0
     for block in range(begin, end, TOKENS):
         stop = min(block + TOKENS, end)
-        for t in range(block, stop):
+        for four in range(block, stop, 4):
+            count = min(4, stop - four)
             if key_bits == 0:
-                _widen(raw_keys[t], brain, raw_bits)
-                _dots(q, raw, widening, scores, t - block)
-            else:
+                for i in range(count):
+                    _widen(raw_keys[four + i], brain, raw_patterns[i])
+                _dots(q, raw, factors, scores, four - block, count)
+                continue
+            for i in range(count):
+                _unpack(key_words[four + i], key_bits, key_table, keys[i])
+                factors[i] = _half(key_norms[four + i], pattern, number)
+            _dots(rotated, keys, factors, scores, four - block, count)
+        if key_bits:
+            for t in range(block, stop):
                 while segment + 2 < starts.shape[0] and t >= starts[segment + 1]:
                     segment += 1
-                _unpack(key_words[t], key_bits, key_table, key)
-                _dots(rotated, key, _half(key_norms[t], pattern, number), scores, t - block)
                 for r in range(rows):
                     scores[r, t - block] += lifted[r, segment]
         _renew(scores, stop - block, m, total, plain, packed)
-        for t in range(block, stop):
-            _unpack(value_words[t], value_bits, value_table, value)
-            _add(scores, t - block, _half(value_norms[t], pattern, number), value, packed)
+        for four in range(block, stop, 4):
+            count = min(4, stop - four)
+            for i in range(count):
+                _unpack(value_words[four + i], value_bits, value_table, values[i])
+                factors[i] = _half(value_norms[four + i], pattern, number)
+            _add(scores, four - block, factors, values, count, packed)
+        if key_bits == 0:
+            factors[:] = np.float32(1) if brain else HALF_SCALE
 
 
 @_parallel
