@@ -16,9 +16,11 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import IO, Any
 
@@ -268,7 +270,7 @@ def _starter(setup: Setup, lock: IO[bytes]) -> None:
     code, output = _output(command, lock, shown=("Downloading", "Checking", "Converting"), cwd=setup.root)
     lines = output.strip().splitlines() or ["no reason given"]
     if code:
-        raise SetupError(f"{lines[-1]}\nThen run the same command again.")
+        raise SetupError(f"{lines[-1]}\nThe packages are installed; the same command goes on from here.")
     stamp = _read_stamp(setup)
     homes = {**stamp.get("starter", {}), os.environ.get("TURBOQUANT_HOME", ""): lines[-1]}
     _write_stamp(setup, {**stamp, "starter": homes})
@@ -305,8 +307,9 @@ def _output(
         assert process.stdout
         for line in process.stdout:
             lines.append(line)
-            if shown and line.lstrip().startswith(shown):
-                print("  " + line.strip()[:110], flush=True)
+            if shown and line.lstrip().startswith(shown) and " kB)" not in line:
+                line = re.sub(r"(-[\d.]+\w*)-\S+\.whl", r"\1", line)  # a wheel's tags say nothing to a person
+                print("  " + textwrap.shorten(line, 100, placeholder=" …"), flush=True)
         return process.wait(), "".join(lines)
     finally:
         process.kill()  # nothing when it has ended; else Ctrl-C came
