@@ -15,6 +15,7 @@ CHATML = (
     "{% for m in messages %}{{'<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n'}}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+WRITTEN_TOKENS = 256 + 8  # bytes and merges
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 GREEDY = GenerationParams(temperature=0.0, max_tokens=24)
 
@@ -37,7 +38,7 @@ def make_tokenizer(folder: Path, chat_template: str | None = CHATML) -> None:
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": "<|im_start|>",
-        "eos_token": "<|endoftext|>",
+        "eos_token": "<|im_end|>",
         "clean_up_tokenization_spaces": False,
     }
     if chat_template is not None:
@@ -69,6 +70,9 @@ def make_model(folder: Path, *, context: int = 4096, seed: int = 7, chat_templat
     model = llama.Model(llama.ModelArgs.from_dict(config))
     # Larger than llama's own start values: a greedy reply then wanders instead of repeating one token.
     weights = {name: 4 * array if "norm" not in name else array for name, array in tree_flatten(model.parameters())}
+    # Special tokens and unused ids get no logit: a random model would write them anywhere.
+    embedding = weights["model.embed_tokens.weight"]
+    weights["model.embed_tokens.weight"] = mx.where(mx.arange(272)[:, None] < WRITTEN_TOKENS, embedding, 0)
     mx.save_safetensors(str(folder / "model.safetensors"), weights, metadata={"format": "mlx"})
     (folder / "config.json").write_text(json.dumps(config))
     make_tokenizer(folder, chat_template)

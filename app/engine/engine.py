@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import mlx.core as mx
+
 from app.engine import loader, models
 from app.engine.loader import LoadedModel
 from app.engine.session import Session
@@ -94,7 +96,7 @@ class Engine:
             case DiscardCache():
                 self._sessions.pop(command.conversation_id, None)
                 self._store.remove(command.conversation_id)
-                loader.free_memory()
+                mx.clear_cache()
             case SaveSnapshots():
                 for session in list(self._sessions.values()):
                     yield from self._save(session)
@@ -166,7 +168,7 @@ class Engine:
             yield from self._save(session)
             held -= session.allocated_bytes
             del self._sessions[conversation_id]
-            loader.free_memory()
+            mx.clear_cache()
 
     def _save(self, session: Session) -> Iterator[Event]:
         if not session.dirty:

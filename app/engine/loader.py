@@ -12,7 +12,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
-from app.engine import models, prompt
+from app.engine import models
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo
 from turboquant import backends, snapshot
@@ -23,7 +23,7 @@ _GROUP_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """`end_tokens` is the union of what config, generation config, tokenizer and chat template end a reply with."""
+    """`end_tokens` is the union of what config, generation config and tokenizer name."""
 
     model: Any
     tokenizer: Any
@@ -67,7 +67,7 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
             repr(error),
         ) from error
     backend = backends.choose()
-    ends = models.end_tokens(folder, config) | set(tokenizer.eos_token_ids) | prompt.turn_ends(tokenizer)
+    ends = models.end_tokens(folder, config) | set(tokenizer.eos_token_ids)
     info = ModelInfo(
         name=folder.name,
         path=str(folder),
@@ -80,6 +80,8 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
         head_dim=_argument(model, "head_dim")
         or _argument(model, "hidden_size") // _argument(model, "num_attention_heads"),
     )
+    # Later collections pass over all that is loaded by now: a full one would hold up the window for 150 ms.
+    gc.freeze()
     return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice)
 
 
@@ -88,7 +90,8 @@ def weights_bytes(model: Any) -> int:
 
 
 def free_memory() -> None:
-    """Hand back what the caller has just let go of: cycles first, then MLX's pool of buffers."""
+    """Hand back the memory of a model that the caller has just let go of: cycles first, then MLX's pool of buffers."""
+    gc.unfreeze()
     gc.collect()
     mx.clear_cache()
 

@@ -83,20 +83,6 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 
-def turn_ends(tokenizer: Any) -> set[int]:
-    """The special token that the chat template writes behind a reply, where it writes one.
-
-    Some models' configs name another end token than the one their template was trained with.
-    """
-    reply = "reply"
-    try:
-        text = _apply(tokenizer, [("user", "question"), ("assistant", reply)], add_generation_prompt=False)
-    except Exception:  # rendering a real transcript reports what is wrong
-        return set()
-    first = encode(tokenizer, text.rpartition(reply)[2])[:1]
-    return set(first) & _marks(tokenizer)
-
-
 class TextStream:
     """Turns tokens into text as they come. The pieces joined are the text of all tokens, letters never cut in two."""
 
@@ -128,9 +114,9 @@ class TextStream:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
-def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]], add_generation_prompt: bool = True) -> str:
+def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]]) -> str:
     messages = [{"role": role, "content": content} for role, content in turns]
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=add_generation_prompt))
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
 
 def _marks(tokenizer: Any) -> set[int]:

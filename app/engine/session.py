@@ -18,7 +18,7 @@ from mlx_lm.generate import generation_stream
 from mlx_lm.models.cache import trim_prompt_cache
 
 from app.engine import prompt
-from app.engine.loader import LoadedModel, free_memory
+from app.engine.loader import LoadedModel
 from app.engine.turn import Turn
 from app.errors import Interrupted
 from app.events import (
@@ -35,6 +35,7 @@ from app.events import (
     SwitchScheme,
 )
 from turboquant import make_cache, plan, report, schemes, snapshot
+from turboquant.errors import SnapshotDamaged
 
 # A stop acts between two steps of prefill: small enough for a second on a laptop's CPU.
 CPU_PREFILL_STEP = 128
@@ -63,9 +64,16 @@ class Session:
     @classmethod
     def read(cls, loaded: LoadedModel, conversation_id: str, scheme: str | None, path: Path) -> Session:
         """A session from a cache file. Raises SnapshotDamaged or SnapshotMismatch."""
-        stored = snapshot.load(path, loaded.model, loaded.info.fingerprint, scheme)
-        session = cls(loaded, conversation_id, stored.scheme)
-        session.caches, session.tokens = stored.caches, list(stored.tokens)
+        try:
+            stored = snapshot.load(path, loaded.model, loaded.info.fingerprint, scheme)
+            session = cls(loaded, conversation_id, stored.scheme)
+            session.caches, session.tokens = stored.caches, [int(token) for token in stored.tokens]
+            held = _held_tokens(session.caches, len(session.tokens))
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            # The checksum is right and the content isn't: another program wrote it.
+            raise SnapshotDamaged("The cache file isn't laid out as this program does it.") from error
+        if held != len(session.tokens):
+            raise SnapshotDamaged(f"The cache file names {len(session.tokens)} tokens and holds {held}.")
         return session
 
     def write(self, path: Path) -> int:
@@ -78,7 +86,7 @@ class Session:
         """Hold nothing."""
         self.caches = make_cache(self.loaded.model, self.scheme)
         self.tokens = []
-        free_memory()
+        mx.clear_cache()
 
     @property
     def allocated_bytes(self) -> int:
@@ -135,7 +143,7 @@ class Session:
 
     def settle(self, fed: list[int], keep: int) -> None:
         """After generating: the caches hold `fed`; forget what lies behind its first `keep` tokens if they can."""
-        held = max((int(cache.offset) for cache in self.caches if hasattr(cache, "offset")), default=len(fed))
+        held = _held_tokens(self.caches, len(fed))
         if held != len(fed):
             raise RuntimeError(f"the cache holds {held} tokens instead of {len(fed)}")
         self.tokens = fed
@@ -172,7 +180,7 @@ class Session:
                     yield SwitchProgress(self.conversation_id, done, len(self.tokens))
             except Interrupted:
                 del fresh
-                free_memory()
+                mx.clear_cache()
                 yield SwitchFailed(self.conversation_id, old, wanted, None)
                 return
             plan.compress(fresh)
@@ -181,7 +189,7 @@ class Session:
             plan.switch(self.caches, wanted)
         self.scheme = wanted
         self.dirty = self.dirty or method != "unchanged"
-        free_memory()
+        mx.clear_cache()
         yield SchemeSwitched(
             self.conversation_id,
             from_scheme=old,
@@ -220,6 +228,11 @@ class Session:
             resident_bytes=_process.memory_info().rss,
             predicted=tuple((s.name, report.predict(self.caches, s, measured.tokens)) for s in schemes.SCHEMES),
         )
+
+
+def _held_tokens(caches: list[Any], otherwise: int) -> int:
+    """How many tokens the caches say they hold; `otherwise` where none of them counts (recurrent states)."""
+    return max((int(cache.offset) for cache in caches if hasattr(cache, "offset")), default=otherwise)
 
 
 def _margin(params: GenerationParams) -> int:

@@ -70,11 +70,6 @@ def test_a_sidecar_template_is_read(tmp_path: Path) -> None:
     assert prompt.render(load_tokenizer(tmp_path), transcript("hi")).startswith("<|im_start|>user\nhi")
 
 
-def test_the_template_tells_the_end_of_a_turn(tokenizer: Any, load: Any) -> None:
-    assert prompt.turn_ends(tokenizer) == {tokenizer.convert_tokens_to_ids("<|im_end|>")}
-    assert prompt.turn_ends(load(None)) == set()
-
-
 def test_sampled_tokens_are_kept_where_the_text_would_encode_to_others(tokenizer: Any) -> None:
     first = prompt.encode(tokenizer, prompt.render(tokenizer, transcript("hi")))
     sampled = tokenizer.convert_tokens_to_ids(["h", "e", "l", "l", "o"])

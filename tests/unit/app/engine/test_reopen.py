@@ -31,8 +31,23 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_model(tmp_path_factory.mktemp("models") / "tiny")
 
 
-@pytest.mark.parametrize("scheme", [scheme.name for scheme in SCHEMES])
-@pytest.mark.parametrize("length", [1, 60, 1500], ids=["short", "just packed", "long"])
+LENGTHS = {"short": 1, "just packed": 60, "long": 1500}
+QUICK = ("none", "turbo4", "turbo0v4")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "length"),
+    [
+        pytest.param(
+            scheme.name,
+            length,
+            id=f"{scheme}-{name}",
+            marks=() if name == "long" or scheme.name in QUICK else pytest.mark.slow,
+        )
+        for scheme in SCHEMES
+        for name, length in LENGTHS.items()
+    ],
+)
 def test_the_reply_after_reopening_is_the_reply_without(model: Path, tmp_path: Path, scheme: str, length: int) -> None:
     text = (LONG * 3)[:length]
     engine = ready_engine(model, tmp_path)

@@ -1,0 +1,124 @@
+"""Damaged cache files: a clear notice, a rebuild, and the conversation goes on with its text whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.engine.engine import Engine
+from app.events import Generate, OpenConversation, SnapshotLoaded, SnapshotRejected, TurnFinished
+from tests.engine_kit import GREEDY, ask, drive, make_model, of, one, ready_engine, transcript
+from turboquant import snapshot
+
+LONG = "And God said, Let us make man in our image, after our likeness. " * 6
+SCHEME = "turbo3"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def stored(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, str]:
+    """A sound file, the reply in it, and the next one."""
+    folder = tmp_path_factory.mktemp("sound")
+    engine = ready_engine(model, folder)
+    reply = ask(engine, transcript(LONG), SCHEME).text
+    list(engine.close())
+    rebuilt = ready_engine(model, folder / "empty")
+    return (folder / "c.tqcache").read_bytes(), reply, ask(rebuilt, transcript(LONG, reply, "And?"), SCHEME).text
+
+
+@pytest.fixture(scope="module")
+def engine(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return ready_engine(model, tmp_path_factory.mktemp("snapshots"))
+
+
+def reopened(engine: Engine, content: bytes, reply: str) -> list[object]:
+    """The events of opening the conversation with this file, and of the next turn."""
+    engine._sessions.clear()
+    path = engine._store.path("c")
+    path.write_bytes(content)
+    messages = transcript(LONG, reply, "And?")
+    events: list[object] = [*drive(engine, OpenConversation("c", messages[:2], SCHEME))]
+    return [*events, *drive(engine, Generate("c", "r", messages, SCHEME, GREEDY))]
+
+
+def check_rebuilt(engine: Engine, content: bytes, stored: tuple[bytes, str, str]) -> None:
+    events = reopened(engine, content, stored[1])
+    assert len(one(SnapshotRejected, events).reason) > 20
+    assert not of(SnapshotLoaded, events)
+    turn = one(TurnFinished, events)
+    assert (turn.text, turn.reused_tokens) == (stored[2], 0)
+
+
+def test_the_sound_file_is_used(engine: Engine, stored: tuple[bytes, str, str]) -> None:
+    events = reopened(engine, stored[0], stored[1])
+    assert not of(SnapshotRejected, events)
+    assert one(TurnFinished, events).reused_tokens == one(SnapshotLoaded, events).tokens > 300
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_flipped_bit_anywhere(engine: Engine, stored: tuple[bytes, str, str], data: st.DataObject) -> None:
+    content = bytearray(stored[0])
+    header = 16 + int.from_bytes(content[12:16], "little")
+    # Half of them in the short part that is read before the checksum could be.
+    at = data.draw(st.one_of(st.integers(0, header - 1), st.integers(0, len(content) - 1)))
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    check_rebuilt(engine, bytes(content), stored)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_cut_or_lengthened_file(engine: Engine, stored: tuple[bytes, str, str], data: st.DataObject) -> None:
+    content = stored[0]
+    changed = data.draw(
+        st.one_of(
+            st.integers(0, len(content) - 1).map(lambda end: content[:end]),
+            st.binary(min_size=1, max_size=40).map(lambda tail: content + tail),
+            st.just(b""),
+            st.binary(max_size=200),
+        )
+    )
+    check_rebuilt(engine, changed, stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"fingerprint": "0" * 32}, "another model"),
+        ({"scheme": "turbo4"}, "turbo4"),
+        ({"scheme": "turbo77"}, ""),
+        ({"layers": []}, "layers"),
+        ({"tokens": [1, 2, 3]}, ""),
+        ({"tokens": "many"}, ""),
+        ({"layers": None}, ""),
+        ({"version": 99}, "version 99"),
+    ],
+)
+def test_a_sound_checksum_over_a_wrong_content(
+    engine: Engine, stored: tuple[bytes, str, str], change: dict[str, object], words: str
+) -> None:
+    """As another program, or another version of this one, might have written it."""
+    check_rebuilt(engine, _rewritten(stored[0], change), stored)
+    events = reopened(engine, _rewritten(stored[0], change), stored[1])
+    assert words in one(SnapshotRejected, events).reason
+
+
+def _rewritten(content: bytes, change: dict[str, object]) -> bytes:
+    import hashlib
+
+    _, version, length = snapshot._PREFIX.unpack(content[: snapshot._PREFIX.size])
+    start = snapshot._PREFIX.size + length
+    header = json.loads(content[snapshot._PREFIX.size : start])
+    version = change.get("version", version)
+    header |= {name: value for name, value in change.items() if name != "version"}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    body = snapshot._PREFIX.pack(snapshot.MAGIC, version, len(text)) + text + content[start:-32]
+    return body + hashlib.blake2b(body, digest_size=32).digest()
