@@ -7,7 +7,8 @@
 // inputs: q (batch, heads, L, DK), kpack, knorm, vpack, vnorm (batch * kv heads, capacity, ...), fk, fv, tk, tv (raw first
 //   tokens and tail), consts [scale, cap, 2 / cap .., signs / sqrt(P), Q, centroids of K; the same of V], dims, starts (G),
 //   offs (batch * kv heads, G, DK), chan (batch * kv heads, DK), sinks (heads)
-// dims: [body rows, capacity, first, its capacity, tail, its capacity, splits with the raw one, G, first visible position of row 0]
+// dims: [body rows, capacity of their keys, first, its capacity, tail, its capacity, splits with the raw one, G,
+//   first visible position of row 0, capacity of the body's values]
 // output: part (batch * kv heads * ROWS, splits, DV + 2), or FINAL: (batch * kv heads * ROWS, DV)
 // grid (32 * NSG, batch * kv heads * ceil(ROWS / GS), splits + 1; FINAL: 1)  group (32 * NSG, 1, 1)
   constexpr int DK = KP * KM;
@@ -62,7 +63,6 @@
   const uint nq = FINAL != 0 ? 1u : nsp - 1u;
   const bool raw = FINAL != 0 ? sg >= uint(NQ) : sp == nq;
   const uint body = uint(dims[0]);
-  const uint cap = uint(dims[1]);
   const uint nf = uint(dims[2]);
   const uint nraw = nf + uint(dims[4]);
   const int low = WIN != 0 ? dims[8] : 0;    // first visible position of row 0 of a head; the next row sees one less
@@ -92,9 +92,10 @@
   float kn[NN];
   float vn[NN];
   const uint u0 = t0 + first * uint(TILE) + g * uint(N);
-  const device uint* kp = (const device uint*)kpack + ((ulong(kvh) * cap + u0) * uint(KNW) + kwi);
-  const device uint* vp = vpack + ((ulong(kvh) * cap + u0) * uint(VNW) + vwi);
-  const ulong norms = ulong(kvh) * cap;
+  const ulong kbase = ulong(kvh) * uint(dims[1]);
+  const ulong vbase = ulong(kvh) * uint(dims[9]);
+  const device uint* kp = (const device uint*)kpack + ((kbase + u0) * uint(KNW) + kwi);
+  const device uint* vp = vpack + ((vbase + u0) * uint(VNW) + vwi);
   TQ_UNROLL for (int j = 0; j < NN; ++j) {
     kn[j] = 1.0f;
     vn[j] = 1.0f;
@@ -105,8 +106,8 @@
       tq_fetch<VW, VA>(vp + n * VNW, vlast, &vw[n * VW]);
     }
     TQ_UNROLL for (int j = 0; j < NN; ++j) {
-      if (KB != 0) kn[j] = float(knorm[norms + u0 + no + uint(j)]);
-      vn[j] = float(vnorm[norms + u0 + no + uint(j)]);
+      if (KB != 0) kn[j] = float(knorm[kbase + u0 + no + uint(j)]);
+      vn[j] = float(vnorm[vbase + u0 + no + uint(j)]);
     }
   }
   threadgroup float* kt = (threadgroup float*)sm_kt;
@@ -292,9 +293,9 @@
       vp += step * uint(TILE * VNW);
       TQ_UNROLL for (int n = 0; n < N; ++n) tq_fetch<VW, VA>(vp + n * VNW, vlast, &vw[n * VW]);
       TQ_UNROLL for (int j = 0; j < NN; ++j) {
-        const ulong at = norms + tb + step * uint(TILE) + no + uint(j);
-        if (KB != 0) kn[j] = float(knorm[at]);
-        vn[j] = float(vnorm[at]);
+        const uint at = tb + step * uint(TILE) + no + uint(j);
+        if (KB != 0) kn[j] = float(knorm[kbase + at]);
+        vn[j] = float(vnorm[vbase + at]);
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);

@@ -36,11 +36,8 @@ def decoding(codec: Codec) -> Floats:
 def attention(keys: Codec | int, values: Codec, scale: float, soft_cap: float = 0.0) -> Floats:
     """Eight numbers, then the keys' and the values' constants. `keys`: their dimension where they are raw."""
     numbers = [scale * LOG2_E, soft_cap * LOG2_E, 2.0 / soft_cap if soft_cap else 0.0, *[0.0] * 5]
-    if isinstance(keys, Codec):
-        mine = [decoding(keys)]
-    else:
-        mine = [np.zeros(keys + factors(keys)[1] ** 2 + 1)]
-    return _joined([numbers, *mine, decoding(values)])
+    mine = decoding(keys) if isinstance(keys, Codec) else np.zeros(keys + factors(keys)[1] ** 2 + 1)
+    return _joined([numbers, mine, decoding(values)])
 
 
 def _rotation(codec: Codec) -> list[NDArray[np.float64]]:

@@ -17,10 +17,7 @@ import mlx.core as mx
 from turboquant.kernels.specs import Kernel, Launch, Target
 
 _HERE = Path(__file__).parent
-_TYPES = {
-    "metal": {"float32": "float", "float16": "float16_t", "bfloat16": "bfloat16_t"},
-    "cuda": {"float32": "float", "float16": "float16_t", "bfloat16": "bfloat16_t"},
-}
+_TYPES = {"float32": "float", "float16": "float16_t", "bfloat16": "bfloat16_t"}
 _ATTRIBUTES = {
     "thread_position_in_threadgroup": "const uint3 {} = make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);",
     "threadgroup_position_in_grid": "const uint3 {} = make_uint3(blockIdx.x, blockIdx.y, blockIdx.z);",
@@ -38,10 +35,22 @@ def _read(name: str) -> str:
 
 
 @cache
-def header(target: Target) -> str:
+def _helpers(target: Target) -> str:
     if target == "metal":
         return _read("portable_metal.h") + _read("common.h")
     return _read("portable_cuda.h") + _SPACES.sub("", _read("common.h"))
+
+
+def header(kernel: Kernel, target: Target) -> str:
+    """What stands before the kernel.
+
+    On CUDA it also bounds the registers: MLX writes the declaration itself, so the bound goes into the macro that the
+    declaration begins with.
+    """
+    if target == "metal" or not kernel.residents:
+        return _helpers(target)
+    bounds = f"__launch_bounds__({kernel.threads}, {kernel.residents})"
+    return _helpers(target) + f"#undef __global__\n#define __global__ __attribute__((global)) {bounds}\n"
 
 
 def source(kernel: Kernel, target: Target) -> str:
@@ -50,7 +59,7 @@ def source(kernel: Kernel, target: Target) -> str:
     for absent, other in kernel.aliases:
         text = re.sub(rf"\b{absent}\b", other, text)
     lines = [
-        f"typedef {_TYPES[target][value]} {name};" if isinstance(value, str) else f"constexpr int {name} = {value};"
+        f"typedef {_TYPES[value]} {name};" if isinstance(value, str) else f"constexpr int {name} = {value};"
         for name, value in kernel.constants
     ]
     if target == "cuda":
@@ -78,7 +87,7 @@ class Launcher:
                 input_names=list(kernel.inputs),
                 output_names=list(kernel.outputs),
                 source=source(kernel, self.target),
-                header=header(self.target),
+                header=header(kernel, self.target),
             )
         return function(
             inputs=list(inputs),

@@ -1,4 +1,4 @@
-"""The one description of every kernel: its text's constants, its buffers, its grid. Used by the runtime and by the tests.
+"""The one description of every kernel: its text's constants, its buffers, its grid. For the runtime and for the tests.
 
 A kernel is a body (NAME.metal), the constants set before it, and the names of its buffers. Everything that changes from
 step to step (lengths, capacities, splits) lies in the buffer `dims`, so that nothing is compiled again. Pure Python.
@@ -23,6 +23,9 @@ SEGMENTS = 64  # key segments that one split may meet
 MIN_ELEMENTS = 8  # MLX passes a smaller input in another address space, which would be another text
 SHARED_BYTES = 32768  # threadgroup memory that every Apple GPU has
 DIMS = 16  # integers in `dims`
+SPLIT_ROWS = 256  # a split of the body is at least so long
+SINGLE_ROWS = 1536  # up to here one dispatch does everything
+RESIDENT_GROUPS = {"cuda": 264, "metal": 160}  # threadgroups that fill a large GPU at once
 TRIALS = 8  # places for trial scales
 
 
@@ -42,11 +45,13 @@ class Kernel:
     types: tuple[str, ...]
     outputs: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...] = ()  # unused inputs, and the one that the text names in their place
+    threads: int = 0  # CUDA: of a group, where registers are to be kept so few that `residents` groups fit a core
+    residents: int = 0
 
     @property
     def name(self) -> str:
-        values = [str(value) for _, value in self.constants] + list(self.types)
-        return "_".join(["tq", self.body, *values]).replace("float", "f").replace("bf", "b")
+        values = [str(value) for _, value in self.constants] + [str(self.residents), *self.types]
+        return "_".join(["tq", self.body, *values]).replace("float", "f")
 
 
 @dataclass(frozen=True)
@@ -186,6 +191,7 @@ class Geometry:
     tokens: int  # tokens of a lane
     simdgroups: int
     raw_simdgroups: int = 0  # of these on the raw tokens, where one dispatch does everything
+    residents: int = 2  # groups that are to fit a core at once (CUDA: the compiler spares registers for it)
 
     @property
     def tile(self) -> int:
@@ -203,14 +209,21 @@ def geometry(key_dim: int, value_dim: int, rows: int, single: bool = False, targ
 
     shared, lanes = 1, lanes_for(16)
     if (rows > 1 and not single) or lanes == 32:  # 32 lanes to one row would hold 32 tokens each
-        lanes = lanes_for(12)
+        lanes = lanes_for(9)
         shared = 4 if rows > 2 and dim // lanes <= 10 else 2
     halvings = {1: 0, 2: 1, 4: 2}[shared]
     tokens = max(lanes >> halvings, 4)
     wanted = 16 if single and target == "cuda" and dim // lanes * tokens <= 128 else 8
-    for simdgroups in (16, 8, 4, 2):
-        found = Geometry(shared, lanes, tokens, simdgroups, max(1, simdgroups // 8) if single else 0)
-        if simdgroups <= wanted and shared_bytes(found, key_dim, value_dim, 8, 8, True) <= SHARED_BYTES:
+    for simdgroups in (n for n in (16, 8, 4, 2) if n <= wanted):
+        found = Geometry(
+            shared,
+            lanes,
+            tokens,
+            simdgroups,
+            max(1, simdgroups // 8) if single else 0,
+            1 if single else {8: 2, 4: 3, 2: 4}[simdgroups],
+        )
+        if shared_bytes(found, key_dim, value_dim, 8, 8, True) <= SHARED_BYTES:
             return found
     raise ValueError(f"No geometry fits head dimensions {key_dim} and {value_dim} into {SHARED_BYTES} bytes.")
 
@@ -229,8 +242,8 @@ def shared_bytes(g: Geometry, key_dim: int, value_dim: int, key_bits: int, value
 class Attend:
     """Decode attention of one kind of layer. `key_bits` 0: raw keys, of the raw tokens' type.
 
-    `length`: newest tokens asked about; `group`: query heads of a kv head; `calibration` as in `encode`; `sinks`: 0 none,
-    1 fewer than MIN_ELEMENTS, 2 more; `single`: one dispatch does everything, for short caches.
+    `length`: newest tokens asked about; `group`: query heads of a kv head; `calibration` as in `encode`; `sinks`: 0
+    none, 1 fewer than MIN_ELEMENTS, 2 more; `single`: one dispatch does everything, for short caches.
     """
 
     key_dim: int
@@ -295,7 +308,9 @@ class Attend:
         stand_ins = (("knorm", "vnorm"), ("starts", "dims"), ("offs", "vnorm"), ("chan", "vnorm"), ("sinks", "q"))
         aliases = tuple((name, other) for name, other in stand_ins if name not in present)
         names, types = zip(*buffers, strict=True)
-        return Kernel("attend", tuple(constants.items()), names, types, ("part",), aliases)
+        return Kernel(
+            "attend", tuple(constants.items()), names, types, ("part",), aliases, 32 * g.simdgroups, g.residents
+        )
 
     def launch(self, batch: int, splits: int) -> Launch:
         """`splits` counts the raw tokens' one too; 1 where `single`."""
@@ -306,6 +321,13 @@ class Attend:
             ((rows, self.value_dim) if self.single else (rows, splits, self.value_dim + 2),),
             (self.dtype if self.single else "float32",),
         )
+
+    def splits(self, batch: int, body: int) -> int:
+        """How many parts to cut `body` rows into, the raw tokens' part counted."""
+        if self.single:
+            return 1
+        share = RESIDENT_GROUPS[self.target] // (batch * self.kv_heads * self.groups)
+        return max(1, min(share - 1, -(-body // SPLIT_ROWS))) + 1
 
     def merge(self) -> Kernel:
         power, odd = factors(self.value_dim)

@@ -1,0 +1,209 @@
+"""Calls of the kernels in the emulator on cases of numpy_reference: what the tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tests.kernels import emulator
+from tests.kernels.numpy_reference import Array, Case, attend, check_encoded, from_bits, to_bits
+from turboquant.codec import Codec, codec
+from turboquant.kernels import constants, specs
+from turboquant.kernels.loader import header, source
+from turboquant.kernels.specs import Kernel, Target
+
+KEY_SEED, VALUE_SEED = 42, 43
+Edit = Callable[[str], str] | None  # a seeded mistake: changes a kernel's text
+
+
+def key_codec(dim: int, bits: int, trials: int = 1) -> Codec:
+    return codec(dim, bits, KEY_SEED, "matched", trials)
+
+
+def value_codec(dim: int, bits: int, trials: int = 1) -> Codec:
+    return codec(dim, bits, VALUE_SEED, "unbiased", trials)
+
+
+def launch(
+    kernel: Kernel,
+    how: specs.Launch,
+    inputs: Sequence[Array],
+    target: Target,
+    schedules: Sequence[int],
+    edit: Edit = None,
+) -> list[Array]:
+    if edit is None:
+        return emulator.run(kernel, how, inputs, target, schedules)
+    text, head = source(kernel, target), header(kernel, target)
+    changed = edit(head + "\0" + text)
+    assert changed != head + "\0" + text, "the mistake isn't in this text"
+    head, _, text = changed.partition("\0")
+    return emulator.run(kernel, how, inputs, target, schedules, text, head)
+
+
+@dataclass(frozen=True)
+class Encode:
+    dim: int = 128
+    bits: int = 4
+    dtype: str = "float16"
+    calibration: int = 0
+    matched: bool = True
+    trials: int = 1
+    heads: int = 2
+    rows: int = 5  # of a head
+
+    def codec(self) -> Codec:
+        return (key_codec if self.matched else value_codec)(self.dim, self.bits, self.trials)
+
+    def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
+        random = np.random.default_rng(7)
+        n, mine = self.heads * self.rows, self.codec()
+        x = random.standard_normal((n, self.dim)) * np.exp(random.standard_normal((n, 1)))
+        x[-1] = 0.0
+        x[0, 3] = 2000.0
+        offset, channel = calibration_of(random, self.heads, self.dim)
+        held = to_bits(x, self.dtype)
+        part = constants.part(mine)
+        inputs = [held, dims(n, self.rows), constants.encoding(mine), *(offset, channel)[: self.calibration]]
+        kernel = specs.encode(part, self.dtype, self.calibration)
+        words, norms = launch(kernel, specs.encode_launch(part, n), inputs, target, schedules, edit)
+        check_encoded(words, norms, shifted(from_bits(held, self.dtype), offset, channel, self), mine)
+
+
+def shifted(x: Array, offset: Array, channel: Array, case: Encode) -> Array:
+    y = x.reshape(case.heads, case.rows, case.dim)
+    if case.calibration:
+        y = y - offset.astype(np.float64)[:, None]
+    if case.calibration > 1:
+        y = y * channel.astype(np.float64)[:, None]
+    return y.reshape(x.shape)
+
+
+def calibration_of(random: np.random.Generator, heads: int, dim: int) -> tuple[Array, Array]:
+    return (
+        random.standard_normal((heads, dim)).astype(np.float16),
+        np.exp(random.standard_normal((heads, dim)) / 2).astype(np.float16),
+    )
+
+
+def dims(*values: int) -> Array:
+    found = np.zeros(specs.DIMS, np.int32)
+    found[: len(values)] = values
+    return found
+
+
+def check_pair(
+    keys: Encode, values: Encode, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None
+) -> None:
+    random = np.random.default_rng(8)
+    n = keys.heads * keys.rows
+    k, v = (to_bits(random.standard_normal((n, part.dim)) * 3, part.dtype) for part in (keys, values))
+    offset, channel = calibration_of(random, keys.heads, keys.dim)
+    parts = constants.part(keys.codec()), constants.part(values.codec())
+    inputs = [k, v, dims(n, keys.rows), constants.encoding(keys.codec()), constants.encoding(values.codec())]
+    kwords, knorms, vwords, vnorms = launch(
+        specs.encode_pair(*parts, keys.dtype, keys.calibration),
+        specs.encode_pair_launch(*parts, n),
+        [*inputs, *(offset, channel)[: keys.calibration]],
+        target,
+        schedules,
+        edit,
+    )
+    check_encoded(kwords, knorms, shifted(from_bits(k, keys.dtype), offset, channel, keys), keys.codec())
+    check_encoded(vwords, vnorms, from_bits(v, values.dtype), values.codec())
+
+
+@dataclass(frozen=True)
+class Attend:
+    key_dim: int = 128
+    value_dim: int = 0  # 0: the keys'
+    key_bits: int = 4
+    value_bits: int = 4
+    batch: int = 1
+    kv_heads: int = 1
+    group: int = 4
+    length: int = 1
+    body: int = 77
+    capacity: int = 96
+    first: int = 4
+    tail: int = 37
+    splits: int = 2  # of the body
+    dtype: str = "float16"
+    raw_dtype: str = "float16"
+    calibration: int = 0
+    starts: tuple[int, ...] = (0,)
+    window: int = 0
+    soft_cap: float = 0.0
+    sinks: bool = False
+    single: bool = False
+    sharp: bool = False  # scores that grow with position, so that the running maximum is renewed
+    geometry: specs.Geometry | None = None
+
+    def spec(self, target: Target) -> specs.Attend:
+        heads = self.kv_heads * self.group
+        return specs.Attend(
+            self.key_dim, self.value_dim or self.key_dim, self.key_bits, self.value_bits, self.kv_heads, self.group,
+            self.length, self.dtype, self.raw_dtype, self.calibration, self.window > 0, self.soft_cap > 0,
+            (1 if heads < specs.MIN_ELEMENTS else 2) if self.sinks else 0, self.single, target, self.geometry,
+        )  # fmt: skip
+
+    def check(
+        self,
+        target: Target,
+        schedules: Sequence[int] = emulator.SCHEDULES,
+        edit: Edit = None,
+        edit_merge: Edit = None,
+    ) -> float:
+        """The error relative to the largest output; asserts that it is within rounding."""
+        values = value_codec(self.value_dim or self.key_dim, self.value_bits)
+        keys = key_codec(self.key_dim, self.key_bits) if self.key_bits else self.key_dim
+        case = Case(
+            self.batch, self.kv_heads, self.body, self.capacity, self.first, self.tail, keys, values,
+            self.raw_dtype, self.calibration, self.starts,
+        )  # fmt: skip
+        random, heads = np.random.default_rng(5), self.kv_heads * self.group
+        q = random.standard_normal((self.batch, heads, self.length, self.key_dim))
+        by_head = case.keys.reshape(self.batch, self.kv_heads, case.tokens, self.key_dim)
+        if self.sharp:  # towards a late token, away from an early one
+            q = q + 1.5 * (by_head[:, :, -self.tail - 2, None] - by_head[:, :, self.first, None]).repeat(self.group, 1)
+        held = to_bits(q, self.dtype)
+        sinks = to_bits(random.standard_normal(heads) * 3, self.dtype)
+        scale = self.key_dim**-0.5
+        spec, total = self.spec(target), 1 if self.single else self.splits + 1
+        low = case.tokens - self.length - self.window + 1 if self.window else 0
+        named: dict[str, Any] = {
+            **case.buffers,
+            "q": held,
+            "consts": constants.attention(keys, values, scale, self.soft_cap),
+            "dims": case.dims(total, low),
+            "sinks": sinks,
+        }
+        kernel = spec.kernel()
+        (out,) = launch(
+            kernel, spec.launch(self.batch, total), [named[name] for name in kernel.inputs], target, schedules, edit
+        )
+        if not self.single:
+            named["part"], kernel = out, spec.merge()
+            (out,) = launch(
+                kernel, spec.merge_launch(self.batch), [named[n] for n in kernel.inputs], target, schedules, edit_merge
+            )
+        want = attend(
+            from_bits(held, self.dtype),
+            by_head,
+            case.values.reshape(self.batch, self.kv_heads, case.tokens, -1),
+            scale,
+            self.window,
+            self.soft_cap,
+            from_bits(sinks, self.dtype) if self.sinks else None,
+        )
+        got = from_bits(out, self.dtype).reshape(want.shape)
+        error = float(np.abs(got - want).max() / np.abs(want).max())
+        limit = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}[self.dtype]
+        assert error < limit, f"error {error:.1e} of the largest output, limit {limit}"
+        return error
+
+    def with_(self, **changes: Any) -> Attend:
+        return replace(self, **changes)
