@@ -1,0 +1,336 @@
+"""The cache against decode-then-attend in float64, and its own rules: what stays raw, trim, switching, memory."""
+
+from itertools import product
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from turboquant.cache import TurboQuantCache
+from turboquant.errors import NeedsRebuild
+from turboquant.schemes import SCHEMES, parse
+from turboquant.segments import Buffer, PackedBuffer, Policy
+
+NAMES = [scheme.name for scheme in SCHEMES]
+COMPRESSING = NAMES[1:]
+LENGTHS = (1, 3, 63, 64, 65, 127, 128, 255, 256, 257, 1000)
+
+
+def normal(*shape: int, seed: int = 0, dtype: mx.Dtype = mx.float32) -> mx.array:
+    return mx.array(np.random.RandomState(seed).standard_normal(shape).astype(np.float32)).astype(dtype)
+
+
+def filled(
+    scheme: str, tokens: int, *, kv_heads: int = 2, group: int = 1, dim: int = 64, rows: int = 1, calibrate: bool = True,
+    dtype: mx.Dtype = mx.float32,
+) -> TurboQuantCache:  # fmt: skip
+    """A prompt and then steps of `rows` tokens, as in decoding, `tokens` in all."""
+    cache = TurboQuantCache(scheme, calibrate=calibrate)
+    keys = normal(1, kv_heads, tokens, dim, dtype=dtype) + normal(1, kv_heads, 1, dim, seed=1, dtype=dtype)
+    values = normal(1, kv_heads, tokens, dim, seed=2, dtype=dtype)
+    queries = normal(1, kv_heads * group, tokens, dim, seed=3, dtype=dtype)
+    done = 0
+    while done < tokens:
+        step = min(max(tokens - 3 * rows, 1) if done == 0 else rows, tokens - done)
+        cache.update_and_fetch(keys[:, :, done : done + step], values[:, :, done : done + step])
+        cache.attend(queries[:, :, done : done + step], 1.0, "causal" if step > 1 else None)
+        done += step
+    return cache
+
+
+def decoded(cache: TurboQuantCache) -> tuple[np.ndarray, np.ndarray]:
+    """Every key and value that the cache holds, (B, H, T, D) float64."""
+    sides = []
+    for first, body, tail in (
+        (cache.first_keys, cache.body_keys, cache.tail_keys),
+        (cache.first_values, cache.body_values, cache.tail_values),
+    ):
+        parts = [first.view()] if first.count else []
+        if isinstance(body, PackedBuffer) and body.count:
+            starts = cache.calibration.segment_starts if body is cache.body_keys else ()
+            offsets = cache.calibration.offsets if body is cache.body_keys else None
+            scale = cache.calibration.channel_scale if body is cache.body_keys else None
+            bounds = [*(starts or (0,)), body.count]
+            for g, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+                offset = None if offsets is None else offsets[:, :, g]
+                parts.append(body.codec.decode(body.view(start, stop), offset, scale))
+        elif isinstance(body, Buffer) and body.count:
+            parts.append(body.view())
+        parts += [tail.view()] if tail.count else []
+        sides.append(np.concatenate([np.array(p.astype(mx.float32), np.float64) for p in parts], axis=2))
+    return sides[0], sides[1]
+
+
+def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, sinks: np.ndarray | None = None) -> np.ndarray:
+    """Float64; the L queries are the newest tokens."""
+    group, length, tokens = q.shape[1] // k.shape[1], q.shape[2], k.shape[2]
+    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    scores = scale * q @ k.swapaxes(-1, -2)
+    scores[..., np.arange(tokens) > np.arange(tokens - length, tokens)[:, None]] = -np.inf
+    top = scores.max(-1, keepdims=True)
+    if sinks is not None:
+        top = np.maximum(top, sinks[None, :, None, None])
+    weights = np.exp(scores - top)
+    total = weights.sum(-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(sinks[None, :, None, None] - top)
+    return weights / total @ v
+
+
+@pytest.mark.parametrize(("group", "rows"), [(1, 1), (3, 5), (7, 1), (1, 5)])
+@pytest.mark.parametrize("tokens", LENGTHS)
+@pytest.mark.parametrize("scheme", NAMES)
+def test_attention_equals_decode_then_attend(scheme: str, tokens: int, group: int, rows: int) -> None:
+    cache = filled(scheme, tokens, group=group, rows=rows)
+    assert cache.offset == tokens
+    queries = normal(1, 2 * group, min(rows, tokens), 64, seed=9)
+    ours = cache.attend(queries, 0.125, "causal" if queries.shape[2] > 1 else None)
+    exact = attention(np.array(queries, np.float64), *decoded(cache), 0.125)
+    assert ours.dtype == queries.dtype
+    assert np.abs(np.array(ours) - exact).max() < 1e-3
+
+
+@pytest.mark.parametrize("scheme", ["none", "turbo4", "turbo3", "turbo0v4"])
+def test_a_later_prompt_over_a_packed_cache_attends_all_of_it(scheme: str) -> None:
+    cache = filled(scheme, 300, group=3)
+    keys, values, queries = (normal(1, h, 100, 64, seed=s) for h, s in ((2, 11), (2, 12), (6, 13)))
+    cache.update_and_fetch(keys, values)
+    ours = cache.attend(queries, 0.125, "causal")
+    exact = attention(np.array(queries, np.float64), *decoded(cache), 0.125)
+    assert np.abs(np.array(ours) - exact).max() < 1e-3
+    mask = mx.arange(400) <= mx.arange(300, 400)[:, None]
+    assert mx.allclose(cache.attend(queries, 0.125, mask), ours, atol=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["none", "turbo4", "turbo0v4"])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_attention_sinks_count(scheme: str, rows: int) -> None:
+    cache = filled(scheme, 300, group=2, rows=rows)
+    queries, sinks = normal(1, 4, rows, 64, seed=9), mx.array([0.5, 3.0, -1.0, 6.0])
+    ours = cache.attend(queries, 0.125, "causal" if rows > 1 else None, sinks)
+    exact = attention(np.array(queries, np.float64), *decoded(cache), 0.125, np.array(sinks, np.float64))
+    assert np.abs(np.array(ours) - exact).max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+@pytest.mark.parametrize("scheme", NAMES)
+def test_dtypes_are_kept(scheme: str, dtype: mx.Dtype) -> None:
+    cache = filled(scheme, 200, dtype=dtype)
+    assert cache.attend(normal(1, 2, 1, 64, dtype=dtype), 1.0).dtype == dtype
+    assert cache.tail_keys.view().dtype == (mx.float16 if dtype == mx.float32 else dtype)
+
+
+@pytest.mark.parametrize("scheme", COMPRESSING)
+def test_the_first_and_the_newest_tokens_stay_raw(scheme: str) -> None:
+    prompt = 200
+    cache = TurboQuantCache(scheme)
+    keys, values = normal(1, 2, 600, 64), normal(1, 2, 600, 64, seed=2)
+    for i in (0, *range(prompt, 600)):
+        step = slice(0, prompt) if i == 0 else slice(i, i + 1)
+        cache.update_and_fetch(keys[:, :, step], values[:, :, step])
+        if i == 0:
+            assert cache.first_keys.count == 0  # the first phase: everything is raw, in one stretch
+            continue
+        assert cache.offset == step.stop
+        assert cache.first_keys.count == 4
+        assert 32 <= cache.tail_keys.count <= 96
+        assert cache.body_values.count % 64 == 0
+        newest = slice(step.stop - cache.tail_keys.count, step.stop)
+        assert mx.array_equal(cache.tail_keys.view(), keys[:, :, newest].astype(mx.float16))
+    assert mx.array_equal(cache.first_values.view(), values[:, :, :4].astype(mx.float16))
+
+
+@pytest.mark.parametrize("tokens", [1, 4, 5, 35, 36, 99, 100, 101, 163, 164, 1000])
+def test_the_policy_predicts_what_stays_raw(tokens: int) -> None:
+    cache = TurboQuantCache("turbo4")
+    cache.update_and_fetch(normal(1, 1, tokens, 64), normal(1, 1, tokens, 64))
+    cache.compress()
+    assert cache.offset - cache.body_values.count == Policy().raw_tokens(tokens)
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("trimmed", [1, 10, 40, 96, 150, 290, 296, 299])
+def test_a_trimmed_cache_goes_on_like_one_that_never_had_the_tokens(scheme: str, trimmed: int) -> None:
+    cache = filled(scheme, 300, group=2)
+    keys, values = decoded(cache)
+    assert cache.trim(trimmed) == trimmed
+    assert cache.offset == 300 - trimmed
+    new_keys, new_values, queries = (normal(1, h, 120, 64, seed=s) for h, s in ((2, 21), (2, 22), (4, 23)))
+    for i in range(120):  # long enough that blocks are flushed behind the cut
+        cache.update_and_fetch(new_keys[:, :, i : i + 1], new_values[:, :, i : i + 1])
+        ours = cache.attend(queries[:, :, i : i + 1], 0.125)
+        held = decoded(cache)
+        # what wasn't trimmed is exactly what it was, unless it was raw and has been packed since
+        kept = min(300 - trimmed, cache.offset - cache.tail_keys.count - 64)
+        assert np.array_equal(held[0][:, :, : max(kept, 0)], keys[:, :, : max(kept, 0)]) or scheme == "none"
+        if i % 17 == 0:
+            exact = attention(np.array(queries[:, :, i : i + 1], np.float64), *held, 0.125)
+            assert np.abs(np.array(ours) - exact).max() < 1e-3
+    error = np.abs(held[1][:, :, -100:] - np.array(new_values, np.float64)[:, :, -100:]).mean()
+    assert error < 0.4
+    assert held[0].shape[2] == 420 - trimmed
+
+
+def test_trimming_everything_begins_anew() -> None:
+    cache = filled("turbo4", 300)
+    assert cache.trim(1000) == 300
+    assert cache.empty()
+    assert not cache.packing
+    assert cache.nbytes == cache.used_bytes == 0
+
+
+def test_trimming_inside_the_tail_loses_nothing() -> None:
+    one, other = filled("turbo2", 300), filled("turbo2", 300)
+    keys, values = normal(1, 2, 8, 64, seed=31), normal(1, 2, 8, 64, seed=32)
+    one.update_and_fetch(keys, values)
+    one.trim(8)
+    for mine, theirs in zip(decoded(one), decoded(other), strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(NAMES, NAMES)))
+def test_switching_keeps_the_tokens_and_says_how(before: str, after: str) -> None:
+    cache = filled(before, 300, group=2)
+    held, wanted = parse(before), parse(after)
+    exact = decoded(cache)
+    method = cache.method(wanted)
+    lost_keys = held.key_bits and wanted.key_bits != held.key_bits and not 0 < wanted.key_bits < held.key_bits
+    lost_values = held.value_bits and wanted.value_bits != held.value_bits and not 0 < wanted.value_bits < held.value_bits
+    if before == after:
+        assert method == "unchanged"
+    elif lost_keys or lost_values:
+        assert method == "rebuild"
+        with pytest.raises(NeedsRebuild):
+            cache.switch(wanted)
+        assert cache.scheme == held
+        for mine, theirs in zip(decoded(cache), exact, strict=True):
+            assert np.array_equal(mine, theirs)
+        return
+    else:
+        from_packed = (held.key_bits and held.key_bits != wanted.key_bits) or (
+            held.value_bits and held.value_bits != wanted.value_bits
+        )
+        assert method == ("requantised" if from_packed else "encoded")
+    assert cache.switch(wanted) == method
+    assert cache.scheme == wanted
+    assert cache.offset == 300
+    worst = {0: 0.01, 8: 0.02, 4: 0.15, 3: 0.3, 2: 0.5}
+    for mine, theirs, bits in zip(decoded(cache), exact, (wanted.key_bits, wanted.value_bits), strict=True):
+        assert np.sqrt(np.square(mine - theirs).mean()) < worst[bits]
+    queries = normal(1, 4, 1, 64, seed=9)
+    cache.update_and_fetch(normal(1, 2, 1, 64), normal(1, 2, 1, 64))
+    ours = cache.attend(queries, 0.125)
+    assert np.abs(np.array(ours) - attention(np.array(queries, np.float64), *decoded(cache), 0.125)).max() < 1e-3
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(NAMES, NAMES)))
+def test_a_short_cache_switches_without_loss_either_way(before: str, after: str) -> None:
+    cache = filled(before, 50)
+    exact = decoded(cache)
+    assert cache.switch(parse(after)) in ("encoded", "unchanged")
+    for mine, theirs in zip(decoded(cache), exact, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert TurboQuantCache(before).switch(parse(after)) == ("unchanged" if before == after else "empty")
+
+
+@pytest.mark.parametrize("scheme", COMPRESSING)
+def test_switching_after_a_trim_to_the_raw_tokens_uses_the_new_codec(scheme: str) -> None:
+    cache = filled(scheme, 300)
+    cache.trim(298)
+    cache.switch(parse("turbo8"))
+    keys, values = normal(1, 2, 200, 64, seed=41), normal(1, 2, 200, 64, seed=42)
+    for i in range(200):
+        cache.update_and_fetch(keys[:, :, i : i + 1], values[:, :, i : i + 1])
+    assert isinstance(cache.body_keys, PackedBuffer)
+    assert cache.body_keys.codec.bits == 8
+    assert np.abs(decoded(cache)[0][:, :, 2:] - np.array(keys)).max() < 0.2
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("tokens", [0, 1, 70, 300])
+def test_state_comes_back_bit_for_bit(scheme: str, tokens: int) -> None:
+    cache = filled(scheme, tokens, group=2)
+    mx.eval(cache.state)  # as mlx-lm does after each chunk of a prompt
+    again = TurboQuantCache.from_state(cache.state)
+    assert again.offset == tokens
+    assert again.scheme == cache.scheme
+    assert again.packing == cache.packing
+    assert again.used_bytes == cache.used_bytes
+    queries, keys = normal(1, 4, 1, 64, seed=9), normal(1, 2, 130, 64, seed=51)
+    for i in range(130):
+        for c in (cache, again):
+            c.update_and_fetch(keys[:, :, i : i + 1], keys[:, :, i : i + 1])
+        assert mx.array_equal(cache.attend(queries, 1.0), again.attend(queries, 1.0))
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("dim", [64, 80, 96, 128, 256])
+def test_used_bytes_are_the_tables(scheme: str, dim: int) -> None:
+    cache = filled(scheme, 1500, dim=dim)
+    statistics = cache.calibration.nbytes
+    raw = sum(b.used_bytes for b in (cache.first_keys, cache.first_values, cache.tail_keys, cache.tail_values))
+    body = cache.used_bytes - statistics - raw
+    assert cache.used_bytes <= cache.nbytes == sum(a.nbytes for a in cache.all_arrays())
+    if scheme == "none":
+        assert body == 0
+        assert raw == 1500 * 2 * 2 * dim * 2
+        return
+    fp16 = cache.body_values.count * 2 * 2 * dim * 2
+    assert fp16 / body == pytest.approx(parse(scheme).ratio(dim), rel=0.01)
+    assert statistics < 0.02 * fp16
+
+
+@pytest.mark.parametrize("dim", [4, 7, 63, 2048])
+def test_a_head_dim_without_a_codec_stays_raw_with_the_reason(dim: int) -> None:
+    cache = filled("turbo4", 300, dim=dim)
+    assert str(dim) in cache.reason
+    assert not cache.packing
+    assert cache.used_bytes >= 300 * 2 * 2 * dim * 2
+    queries = normal(1, 2, 1, dim, seed=9)
+    exact = attention(np.array(queries, np.float64), *decoded(cache), 0.125)
+    assert np.abs(np.array(cache.attend(queries, 0.125)) - exact).max() < 1e-3
+
+
+def test_an_outlier_in_a_raw_token_stays_finite() -> None:
+    cache = TurboQuantCache("turbo4")
+    keys = normal(1, 1, 10, 64)
+    keys[0, 0, 2, 5] = 1e5
+    cache.update_and_fetch(keys, keys)
+    assert mx.isfinite(cache.attend(normal(1, 1, 10, 64), 0.1, "causal")).all()
+
+
+def test_key_offsets_make_keys_with_a_large_constant_exact() -> None:
+    """Keys of noise 20 around a constant of norm 600: what makes 3-bit keys useless without an offset."""
+    errors = {}
+    for calibrate in (True, False):
+        cache = TurboQuantCache("turbo3", calibrate=calibrate)
+        keys = 2.5 * normal(1, 1, 500, 64) + 75 * mx.sign(normal(1, 1, 1, 64, seed=1))
+        cache.update_and_fetch(keys, keys)
+        cache.attend(normal(1, 1, 500, 64, seed=3), 0.1, "causal")
+        cache.compress()
+        errors[calibrate] = np.sqrt(np.square(decoded(cache)[0] - np.array(keys)).mean())
+    assert errors[True] < 0.2 * 2.5
+    assert errors[False] > 3 * errors[True]
+
+
+def test_packing_one_layer_after_the_other_needs_the_memory_of_one() -> None:
+    layers = [TurboQuantCache("turbo4") for _ in range(8)]
+
+    def fill() -> int:
+        for cache in layers:
+            cache.trim(cache.offset)
+            cache.update_and_fetch(normal(1, 4, 4096, 64), normal(1, 4, 4096, 64))
+            mx.eval(*cache.all_arrays())
+        mx.clear_cache()
+        mx.reset_peak_memory()
+        return mx.get_active_memory()
+
+    before = fill()
+    layers[0].compress()
+    one_layer = mx.get_peak_memory() - before
+    before = fill()
+    for cache in layers:
+        cache.compress()
+    assert mx.get_peak_memory() <= before + 1.05 * one_layer
+    assert mx.get_active_memory() < 0.5 * before
+    assert one_layer < before  # a layer's own work is less than all the raw ones
