@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from app.events import MemorySample
 
 BASELINE = "none"
+# The schemes whose what-if lines are drawn first; the others follow while there is room.
+FAMILIAR = ("turbo4", "turbo2", "turbo0v4", "turbo3")
+WHAT_IF_POINTS = 12
 
 
 @dataclass(frozen=True)
@@ -71,20 +74,15 @@ class History:
             best += 1
         return self.points[best]
 
-    def what_if(self, scheme: str, end_tokens: int) -> list[tuple[float, float]]:
-        """(tokens, bytes) of the line that `scheme` would have drawn, to `end_tokens`."""
-        line: list[tuple[float, float]] = [(0.0, 0.0)]
-        for point in self.points:
-            value = dict(point.predicted).get(scheme)
-            if value is not None and point.tokens > line[-1][0]:
-                line.append((point.tokens, value))
-        if len(line) == 1:
-            return []
-        (x, y), base = line[-1], next((p for p in reversed(line[:-1]) if line[-1][0] - p[0] >= 128), (0.0, 0.0))
-        if end_tokens > x:
-            slope = (y - base[1]) / (x - base[0])
-            line.append((end_tokens, y + slope * (end_tokens - x)))
-        return line
+    def what_if(self, scheme: str) -> float:
+        """Bytes a token that `scheme` would take, 0 where that isn't known.
+
+        From the newest predictions together: single ones go up and down as tokens wait to be packed.
+        """
+        latest = [p for p in self.points[-WHAT_IF_POINTS:] if p.predicted and p.tokens >= 0.8 * self.last_tokens()]
+        values = [(p.tokens, dict(p.predicted).get(scheme)) for p in latest]
+        known = [(tokens, size) for tokens, size in values if size is not None and tokens]
+        return sum(size for _, size in known) / sum(tokens for tokens, _ in known) if known else 0.0
 
 
 def nice_step(span: float, most: int) -> float:

@@ -6,6 +6,7 @@ The user's message is committed before the engine hears of it; a reply that stre
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -57,6 +58,8 @@ class Turn:
     status: str = ""
     done: int = 0
     total: int = 0
+    first_tokens: int = 0
+    first_at: float = 0.0
 
 
 class Chat(QObject):
@@ -445,8 +448,18 @@ class Chat(QObject):
         if self._turn is None or self._turn.reply.id != event.reply_id:
             return
         self._turn.text += event.text
+        self._show_speed(event.generated_tokens)
         if self.generating and self._reply_view:
             self._reply_view.add_text(event.text)
+
+    def _show_speed(self, generated: int) -> None:
+        """Tokens a second since the first ones came."""
+        turn, now = self._turn, time.monotonic()
+        assert turn is not None
+        if not turn.first_tokens:
+            turn.first_tokens, turn.first_at = generated, now
+        elif self.generating and now - turn.first_at > 0.5:
+            self._panel.show_speed((generated - turn.first_tokens) / (now - turn.first_at))
 
     def _memory_sample(self, event: ev.MemorySample) -> None:
         self._unsaved_samples.append(event)

@@ -32,13 +32,13 @@ HOME = "demo-home"
 LONGEST_WAIT_S = 900
 SIZE = (1280, 800)
 FIRST_MESSAGE = theme.RESOURCES / "demo" / "first_message.txt"
-REOPEN_MESSAGE = "Write one more sentence: what should the keeper do on Sunday?"
+REOPEN_MESSAGE = "Name two birds that live by the sea."
 TURNS = (
     ("turbo0v4", ""),
-    ("turbo2", "Which of these tasks would you forget first, and why? Answer with a short list."),
-    ("turbo4", "Write a reminder for the wall: a heading in bold and three short lines."),
+    ("turbo2", "What is a barometer? Answer in two sentences."),
+    ("turbo4", "List three things to take along to a small island."),
 )
-PARAMS = ev.GenerationParams(temperature=0.0, max_tokens=96, seed=0)
+PARAMS = ev.GenerationParams(temperature=0.0, max_tokens=80, seed=0)
 
 E = TypeVar("E")
 
@@ -127,7 +127,7 @@ def _summarise(report: dict[str, Any], folder: Path) -> None:
         print(
             f"  {turn['scheme']:<9} {formats.data_size(turn['kv_used_bytes']):>8} of "
             f"{formats.data_size(turn['kv_fp16_bytes']):>8} uncompressed, {turn['layers_compressed']} of "
-            f"{turn['layers_total']} layers, {turn['generated_tokens']} tokens at {formats.rate(turn['tokens_per_s'])}, "
+            f"{turn['layers_total']} layers, {turn['generated_tokens']} tokens, {formats.rate(turn['tokens_per_s'])}, "
             f"reused {formats.count(turn['reused_tokens'])} of {formats.count(turn['prompt_tokens'])} prompt tokens"
         )
     for switch in report["switches"]:
@@ -186,7 +186,7 @@ class Script(QObject):
 
         self.wait_until(arrived, what)
         found = next(event for event in self._events if isinstance(event, kind))
-        del self._events[: self._events.index(found) + 1]  # type: ignore[arg-type]
+        del self._events[: self._events.index(found) + 1]
         return found
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:

@@ -75,6 +75,7 @@ class MarkdownWriter:
         self._document = document
         self._parser = parser()
         self.source = ""
+        self._complete = False
         self._start()
 
     def _start(self) -> None:
@@ -96,6 +97,7 @@ class MarkdownWriter:
 
         A link that is defined below its use is only known now: then everything is written again too.
         """
+        self._complete = True
         if not text.startswith(self.source):
             self.source = text
             self.rewrite()
@@ -108,10 +110,11 @@ class MarkdownWriter:
             self.rewrite(references=self._environment["references"])
 
     def rewrite(self, references: object = None) -> None:
+        """Write everything again: the colours have changed, or a link's address is known now."""
         self._start()
         if references:
             self._environment["references"] = references
-        self._write_tail(final=True)
+        self._write_tail(final=self._complete)
 
     def _write_tail(self, final: bool) -> None:
         cursor = QTextCursor(self._document)

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainte
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui import formats, theme
-from app.ui.chart_data import BASELINE, History, Marker, Point, axis_end, distinct, spread, ticks
+from app.ui.chart_data import BASELINE, FAMILIAR, History, Marker, Point, axis_end, distinct, spread, ticks
 
 OTHERS = 4
 LABEL_SCALE = 0.8
@@ -52,6 +52,7 @@ class MemoryChart(QWidget):
         self.setAccessibleName(self.tr("Memory of this conversation"))
         self.history = History()
         self._scheme = ""
+        self._compared: list[str] = []
         self._hover: Point | None = None
         theme.theme().changed.connect(self.on_theme_changed)
 
@@ -118,8 +119,8 @@ class MemoryChart(QWidget):
     def _scale(self) -> _Scale:
         metrics = self._metrics()
         left = metrics.horizontalAdvance("000") + 8
-        right = metrics.horizontalAdvance("turbo4v2") + 14
-        top = metrics.height() + 6 + (2 * metrics.height() + 4 if self.history.markers else 0)
+        right = QFontMetricsF(theme.font(LABEL_SCALE, bold=True)).horizontalAdvance("turbo4v2") + 13
+        top = metrics.height() + 6 + (2 * metrics.height() + 8 if self.history.markers else 0)
         bottom = 2 * metrics.height() + 10
         plot = QRectF(left, top, self.width() - left - right, self.height() - top - bottom)
         end = axis_end(max((p.tokens for p in self.history.points), default=0))
@@ -183,31 +184,29 @@ class MemoryChart(QWidget):
             painter.setPen(QPen(QColor(colors.ceiling), 1.4))
             painter.drawLine(scale.at(0, 0), scale.at(scale.end_tokens, per_token * scale.end_tokens))
             names.append((scale.y(per_token * scale.end_tokens), "fp16", colors.muted, False))
-        lines = {scheme: self.history.what_if(scheme, scale.end_tokens) for scheme in self._known_schemes()}
-        ends = [(scheme, scale.y(line[-1][1])) for scheme, line in lines.items() if line and scheme != BASELINE]
-        current_ends = [y for scheme, y in ends if scheme == self._scheme]
-        shown = distinct(
-            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_ends, 9.0, OTHERS
+        slopes = {scheme: self.history.what_if(scheme) for scheme in self._known_schemes()}
+        ends = [(scheme, scale.y(slope * scale.end_tokens)) for scheme, slope in slopes.items() if slope]
+        current_end = [y for scheme, y in ends if scheme == self._scheme]
+        self._compared = distinct(
+            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_end, 9.0, OTHERS
         )
         for scheme, end in ends:
             current = scheme == self._scheme
-            if not current and scheme not in shown:
+            if not current and scheme not in self._compared:
                 continue
-            color = colors.accent if current else colors.what_if
-            pen = QPen(QColor(color), 1.2)
+            pen = QPen(QColor(colors.accent if current else colors.what_if), 1.2)
             pen.setDashPattern([4, 3])
             painter.setPen(pen)
-            line = lines[scheme]
-            if current:
-                last = self.history.points[-1]
-                line = [(last.tokens, last.used_bytes), line[-1]]
-            painter.drawPolyline(QPolygonF([scale.at(*place) for place in line]))
+            last = self.history.points[-1]
+            start = scale.at(last.tokens, last.used_bytes) if current else scale.at(0, 0)
+            painter.drawLine(start, QPointF(scale.plot.right(), end))
             names.append((end, scheme, colors.accent if current else colors.muted, current))
         self._paint_names(painter, scale, sorted(names))
 
     def _known_schemes(self) -> list[str]:
         latest = next((p for p in reversed(self.history.points) if p.predicted), None)
-        return [name for name, _ in latest.predicted] if latest else []
+        names = [name for name, _ in latest.predicted if name != BASELINE] if latest else []
+        return [n for n in FAMILIAR if n in names] + [n for n in names if n not in FAMILIAR]
 
     def _paint_names(self, painter: QPainter, scale: _Scale, names: Sequence[tuple[float, str, str, bool]]) -> None:
         metrics, plot = self._metrics(), scale.plot
@@ -239,11 +238,16 @@ class MemoryChart(QWidget):
             painter.drawPolygon(QPolygonF([QPointF(x - 3.5, top - 5), QPointF(x + 3.5, top - 5), QPointF(x, top)]))
             names, sizes = self._marker_words(marker)
             width = max(metrics.horizontalAdvance(names), metrics.horizontalAdvance(sizes)) + 4
-            left = max(0.0, min(x - width / 2, free_right - width))
-            if left + width < x - 4 or left + width > free_right + 0.5:
-                continue  # no room: hovering still tells
+            left = min(x - width / 2, free_right - width)
+            if left < 0:
+                left = 0.0
+                if width > free_right:
+                    continue  # no room: hovering still tells
             free_right = left - 10
-            box = QRectF(left, top - 7 - 2 * height, width, height)
+            box = QRectF(left, top - 11 - 2 * height, width, height)
+            if left + width < x:  # moved aside for a newer one
+                painter.setPen(QPen(QColor(colors.line), 1))
+                painter.drawLine(QPointF(left + width / 2, top - 8), QPointF(x, top - 6))
             painter.setPen(QColor(colors.muted))
             painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, names)
             painter.setPen(QColor(colors.text))
@@ -289,8 +293,11 @@ class MemoryChart(QWidget):
         rows = [(point.scheme, formats.data_size(point.used_bytes), True)]
         if point.fp16_bytes:
             rows.append(("fp16", formats.data_size(point.fp16_bytes), False))
-        rows += [(name, formats.data_size(size), False) for name, size in point.predicted
-                 if name not in (BASELINE, point.scheme)]  # fmt: skip
+        rows += [
+            (n, formats.data_size(size), False)
+            for n, size in point.predicted
+            if n in self._compared and n != point.scheme
+        ]
         title = self.tr("{0} tokens").format(formats.count(point.tokens))
         changes = [m for m in self.history.markers if abs(scale.x(m.tokens) - place.x()) < 5]
         heads = [title] + [self._marker_words(m)[0] for m in changes]

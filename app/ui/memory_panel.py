@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import psutil
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -34,6 +35,7 @@ class MemoryPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._machine_bytes = psutil.virtual_memory().total
         self.setObjectName("panel")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -120,7 +122,8 @@ class MemoryPanel(QScrollArea):
             self._set("context", self.tr("{0} of {1}").format(held, most))
         over = max(0, sample.peak_bytes - sample.active_bytes)
         self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
-        self._set("program", formats.data_size(sample.resident_bytes))
+        resident, all_memory = formats.data_size(sample.resident_bytes), formats.data_size(self._machine_bytes)
+        self._set("program", self.tr("{0} of {1}").format(resident, all_memory))
         self.engagement.set_sample(sample)
 
     def show_speed(self, tokens_per_s: float) -> None:

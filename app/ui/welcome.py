@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QV
 from app.errors import AppError, Interrupted
 from app.ui import theme
 
+TEXT_WIDTH = 460
+
 Install = Callable[[Callable[[str, float], None]], Path]
 
 
@@ -79,7 +81,7 @@ class Welcome(QWidget):
         column = QVBoxLayout()
         column.setSpacing(12)
         outer.addStretch(1)
-        outer.addLayout(column, 4)
+        outer.addLayout(column)
         outer.addStretch(1)
         column.addStretch(2)
         logo = QLabel(self)
@@ -112,6 +114,7 @@ class Welcome(QWidget):
         for label in (logo, title, text, self.step, self.error):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(True)
+            label.setFixedWidth(TEXT_WIDTH)
         column.addWidget(logo)
         column.addWidget(title)
         column.addWidget(text)
