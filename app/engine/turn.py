@@ -38,7 +38,8 @@ class Turn:
         self._stream = prompt.TextStream(session.loaded.tokenizer)
         self._told = ""
         self._untold = ""
-        self._generated = 0
+        self._generated = 0  # tokens of the reply
+        self._sampled = 0  # with the end token
         self._reason: Literal["stop", "length", "interrupted"] = "interrupted"
         self._batches = _Ticker(1 / BATCHES_PER_S)
         self._samples = _Ticker(1 / SAMPLES_PER_S)
@@ -76,7 +77,7 @@ class Turn:
             reused_tokens=reused,
             generated_tokens=self._generated,
             prefill_tokens_per_s=(len(ids) - reused) / prefill_s if prefill_s else 0.0,
-            tokens_per_s=(self._generated - 1) / decode_s if decode_s else 0.0,
+            tokens_per_s=(self._sampled - 1) / decode_s if decode_s else 0.0,
         )
 
     def flush(self) -> Iterator[Event]:
@@ -102,7 +103,8 @@ class Turn:
                 for token, _ in steps:
                     self._last = time.perf_counter()
                     fed.append(token)
-                    if len(fed) == len(self._ids) + 1:
+                    self._sampled += 1
+                    if self._sampled == 1:
                         self._first = self._last
                         new = len(self._ids) - reused
                         yield PrefillProgress(self._command.conversation_id, new, new)

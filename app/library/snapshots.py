@@ -42,23 +42,22 @@ class SnapshotStore:
 
     def tidy(self, known: Iterable[str]) -> list[str]:
         """Remove the files of conversations that are gone, leftovers of a killed save, and, past the limit, the oldest
-        files. Returns the ids of known conversations whose file went. Call it before the engine starts to save.
+        files. Returns the known conversations that have no file. Call it before the engine starts to save.
         """
-        names = {conversation_id + ENDING for conversation_id in known}
+        without = {conversation_id + ENDING: conversation_id for conversation_id in known}
         kept: list[tuple[float, int, Path]] = []
         for file in self.folder.iterdir():
-            if file.name in names:
+            if file.name in without:
                 status = file.stat()
                 kept.append((status.st_mtime, status.st_size, file))
             elif ENDING in file.name and file.is_file():
                 log.info("removing %s: no conversation has it", file.name)
                 file.unlink(missing_ok=True)
         total = sum(size for _, size, _ in kept)
-        removed: list[str] = []
         for _, size, file in sorted(kept):
-            if total <= self.limit_bytes:
-                break
-            file.unlink(missing_ok=True)
-            total -= size
-            removed.append(file.name.removesuffix(ENDING))
-        return removed
+            if total > self.limit_bytes:
+                file.unlink(missing_ok=True)
+                total -= size
+            else:
+                del without[file.name]
+        return list(without.values())
