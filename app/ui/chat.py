@@ -274,11 +274,9 @@ class Chat(QObject):
         return tuple(m.as_chat() for m in messages if m.content)
 
     def _retire_last(self) -> None:
-        for item in self._transcript.items()[-2:]:
+        for item in self._transcript.items():
             if isinstance(item, ReplyView):
                 item.drop_retry()
-            elif isinstance(item, ContextFullCard):
-                self._transcript.remove(item)
 
     @property
     def generating(self) -> bool:
@@ -394,6 +392,8 @@ class Chat(QObject):
         if self._turn is not None and not self.generating:
             title = self._library.conversation(self._turn.conversation_id).title
             return self.tr("A reply is being written in “{0}”").format(title)
+        if any(isinstance(item, ContextFullCard) for item in self._transcript.items()):
+            return self.tr("The context is full: choose above how to go on")
         if self._rebuilding and self._rebuilding[0] == self.current:
             return self.tr("The cache is changing to {0}").format(self._rebuilding[1])
         return ""

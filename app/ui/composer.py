@@ -122,6 +122,11 @@ class Composer(QWidget):
         self._update()
 
     @property
+    def note(self) -> str:
+        """What stands below the text: why nothing can be sent, else the context used."""
+        return self._note.text()
+
+    @property
     def can_send(self) -> bool:
         return not self._blocked and not self._generating and bool(self.edit.toPlainText().strip())
 

@@ -273,9 +273,13 @@ class ReplyView(QWidget):
         row.addWidget(copy)
         self._footer.hide()
         column.addWidget(self._footer)
-        self._card: Card | None = None
+        self.card: Card | None = None
         self.pane.hide()
         theme.theme().changed.connect(self.on_theme_changed)
+
+    @property
+    def figures(self) -> str:
+        return self._figures.text()
 
     def source(self) -> str:
         return self._writer.source + self._pending
@@ -322,22 +326,22 @@ class ReplyView(QWidget):
         self._flush_timer.stop()
         self.on_flush()
         self._progress.hide()
-        if self._card is not None:
-            self._card.deleteLater()
-        self._card = Card(error.message, error.hint, "bad", self)
-        self._card.setToolTip(error.detail)
-        self._card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
+        if self.card is not None:
+            self.card.deleteLater()
+        self.card = Card(error.message, error.hint, "bad", self)
+        self.card.setToolTip(error.detail)
+        self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
         self.pane.set_caret(False)
         self._footer.setVisible(bool(self.source().strip()))
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
-        layout.insertWidget(layout.indexOf(self._footer), self._card)
+        layout.insertWidget(layout.indexOf(self._footer), self.card)
 
     def drop_retry(self) -> None:
         """The conversation has gone on: this reply is no longer the last."""
         self._again.hide()
-        if self._card is not None:
-            self._card.hide_buttons()
+        if self.card is not None:
+            self.card.hide_buttons()
 
     def _describe(self, f: ReplyFigures) -> str:
         parts = [f.scheme] if f.scheme else []

@@ -85,6 +85,10 @@ class FakeEngine(QObject):
     def busy(self) -> bool:
         return bool(self._jobs)
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopped
+
     def on_step(self) -> None:
         if not self._jobs:
             self._timer.stop()

@@ -1,0 +1,529 @@
+"""What a person does in the window, with the scripted engine behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from app import events as ev
+from app.errors import AppError
+from app.ui import faults, formats, theme
+from app.ui.messages import Card, ContextFullCard, ReplyView
+from tests.ui.conftest import Bench
+from tests.ui.fake_engine import FakeEngine, cache_bytes
+
+Start = Callable[..., Bench]
+
+
+def generated(bench: Bench) -> list[ev.Generate]:
+    return [c for c in bench.engine.received if isinstance(c, ev.Generate)]
+
+
+def figures(bench: Bench) -> str:
+    return bench.items(ReplyView)[-1].figures
+
+
+def button(widget: object, text: str) -> QPushButton:
+    assert isinstance(widget, Card)
+    return next(b for b in widget.findChildren(QPushButton) if b.text() == text)
+
+
+# ---------------------------------------------------------------- sending
+
+
+def test_a_message_is_answered_and_kept(bench: Bench) -> None:
+    bench.say("Hello there")
+    assert bench.said() == ["Hello there"]
+    assert bench.replies() == ["You said *Hello there*."]
+    assert figures(bench) == "turbo4 · 4 tokens · 42.3 tok/s · reused 0 of 6 prompt tokens"
+    (conversation,) = bench.library.conversations()
+    stored = bench.library.messages(conversation.id)
+    assert [(m.role, m.content, m.state) for m in stored] == [
+        ("user", "Hello there", "complete"),
+        ("assistant", "You said *Hello there*.", "complete"),
+    ]
+    assert conversation.title == "Hello there"
+    assert bench.window.windowTitle().startswith("Hello there")
+
+
+def test_the_users_message_is_on_disk_before_the_engine_hears_of_it(bench: Bench) -> None:
+    bench.engine.hold = True
+    seen: list[str] = []
+    submit = bench.engine.submit
+
+    def spy(command: ev.Command) -> None:
+        if isinstance(command, ev.Generate):
+            seen.extend(m.content for m in bench.library.messages(command.conversation_id))
+        submit(command)
+
+    bench.engine.submit = spy  # type: ignore[method-assign]
+    bench.say("Remember this")
+    assert seen == ["Remember this", ""]
+
+
+def test_an_empty_message_sends_nothing(bench: Bench) -> None:
+    for text in ("", "   ", "\n\n\t"):
+        bench.say(text)
+    assert not generated(bench)
+    assert not bench.library.conversations()
+
+
+def test_shift_enter_breaks_the_line(bench: Bench) -> None:
+    bench.type("one")
+    bench.composer.edit.moveCursor(bench.composer.edit.textCursor().MoveOperation.End)
+    bench.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert bench.composer.edit.toPlainText().startswith("one")
+    assert len(bench.composer.edit.toPlainText()) > 3
+    assert not generated(bench)
+
+
+def test_an_enter_that_ends_a_composition_does_not_send(bench: Bench) -> None:
+    edit = bench.composer.edit
+    bench.type("ni")
+    QApplication.sendEvent(edit, QInputMethodEvent("你", []))
+    bench.press(Qt.Key.Key_Return)
+    assert not generated(bench)
+    ended = QInputMethodEvent("", [])
+    ended.setCommitString("你")
+    QApplication.sendEvent(edit, ended)
+    bench.press(Qt.Key.Key_Return)
+    assert generated(bench)[0].messages[-1].content in ("ni你", "你ni")
+
+
+def test_the_composer_grows_to_a_limit(bench: Bench) -> None:
+    one = bench.composer.edit.height()
+    bench.type("\n".join("abc"))
+    three = bench.composer.edit.height()
+    bench.type("\n" * 100)
+    most = bench.composer.edit.height()
+    bench.type("")
+    assert one < three < most < 260
+    assert bench.composer.edit.height() == one
+
+
+def test_without_a_model_nothing_can_be_sent_and_the_reason_is_shown(start: Start) -> None:
+    bench = start(load=False)
+    bench.type("Hello")
+    assert not bench.composer.button.isEnabled()
+    assert bench.composer.note == "No model is loaded"
+    bench.press(Qt.Key.Key_Return)
+    assert not bench.library.conversations()
+
+
+def test_rich_text_is_pasted_plain(bench: Bench) -> None:
+    data = QMimeData()
+    data.setHtml("<b>bold</b>")
+    data.setText("bold")
+    bench.composer.edit.insertFromMimeData(data)
+    assert bench.composer.edit.toPlainText() == "bold"
+
+
+# ---------------------------------------------------------------- a running reply
+
+
+def test_stop_keeps_what_was_written(bench: Bench) -> None:
+    bench.engine.reply = lambda prompt: "one two three four five six"
+    bench.engine.hold = True
+    bench.say("Count")
+    bench.step(7)
+    assert bench.composer.button.text() == "Stop"
+    QTest.keyClick(bench.window, Qt.Key.Key_Escape)
+    bench.engine.hold = False
+    bench.rest()
+    text = bench.replies()[-1]
+    assert text
+    assert "six" not in text
+    assert figures(bench).endswith("stopped by you")
+    assert bench.library.messages(bench.chat.current)[-1].state == "interrupted"
+    assert bench.composer.button.text() == "Send"
+
+
+def test_a_streaming_reply_is_written_down_while_it_runs(bench: Bench) -> None:
+    bench.engine.reply = lambda prompt: "one two three four five six"
+    bench.engine.hold = True
+    bench.say("Count")
+    bench.step(7)
+    bench.chat.on_save()
+    stored = bench.library.messages(bench.chat.current)[-1]
+    assert stored.state == "partial"
+    assert stored.content.startswith("one two")
+
+
+def test_a_failure_is_shown_inline_and_can_be_tried_again(bench: Bench) -> None:
+    bench.engine.fail_next = AppError("Out of memory.", "Pick a smaller scheme.")
+    bench.say("Hello")
+    (view,) = bench.items(ReplyView)
+    assert bench.library.messages(bench.chat.current)[-1].state == "failed"
+    button(view.card, "Retry").click()
+    bench.rest()
+    assert bench.replies() == ["You said *Hello*."]
+    assert bench.said() == ["Hello"]
+    assert [m.content for m in generated(bench)[-1].messages] == ["Hello"]
+
+
+def test_a_failure_is_still_there_after_a_restart(start: Start) -> None:
+    bench = start()
+    bench.engine.fail_next = AppError("Out of memory.", "Pick a smaller scheme.")
+    bench.say("Hello")
+    bench.close()
+    again = start()
+    again.chat.open(again.chat.newest())
+    (view,) = again.items(ReplyView)
+    button(view.card, "Retry").click()
+    again.rest()
+    assert again.replies() == ["You said *Hello*."]
+
+
+def test_a_reply_goes_on_while_another_conversation_is_read(bench: Bench) -> None:
+    bench.say("First")
+    first = bench.chat.current
+    bench.engine.reply = lambda prompt: "one two three four five six seven eight"
+    bench.engine.hold = True
+    bench.say("Second")
+    bench.step(6)
+    bench.chat.new()
+    bench.type("Third")
+    assert not bench.composer.can_send
+    assert "First" in bench.composer.note
+    bench.step(1)
+    bench.chat.open(first)
+    bench.step(1)
+    assert bench.replies()[-1].startswith("one two three")
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.replies()[-1] == "one two three four five six seven eight"
+    assert bench.library.messages(first)[-1].content == "one two three four five six seven eight"
+
+
+def test_a_reply_that_ends_out_of_sight_is_kept(bench: Bench) -> None:
+    bench.engine.hold = True
+    bench.say("First")
+    first = bench.chat.current
+    bench.chat.new()
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.replies() == []
+    assert bench.library.messages(first)[-1].state == "complete"
+
+
+# ---------------------------------------------------------------- the list
+
+
+def test_conversations_survive_a_restart(start: Start) -> None:
+    bench = start()
+    bench.pick("turbo2")
+    bench.say("A first question " + "word " * 80)
+    bench.say("A second one")
+    snapshots = bench.engine.snapshots
+    bench.close()
+    engine = FakeEngine()
+    engine.snapshots = snapshots
+    again = start(engine)
+    again.chat.open(again.chat.newest())
+    again.rest()
+    assert [text.split()[1] for text in again.said()] == ["first", "second"]
+    assert len(again.replies()) == 2
+    assert again.chat.scheme == "turbo2"
+    assert again.panel.picker.currentText() == "turbo2"
+    assert len(again.panel.chart.history.points) >= 3
+    assert "loaded in" in again.panel.value("snapshot")
+    again.say("A third one")
+    assert "reused 0 of" not in figures(again)
+
+
+def test_a_killed_reply_is_marked(start: Start, tmp_path: object) -> None:
+    bench = start()
+    bench.engine.reply = lambda prompt: "one two three four five six"
+    bench.engine.hold = True
+    bench.say("Count")
+    bench.step(7)
+    bench.chat.on_save()
+    # The process ends here: no TurnFinished ever comes. Another library on the same file is the next start's.
+    again = start()
+    again.chat.open(again.chat.newest())
+    assert again.replies()[-1].startswith("one two")
+    assert again.library.messages(again.chat.current)[-1].state == "interrupted"
+    assert "stopped" in figures(again) or "interrupted" in figures(again)
+
+
+def test_delete_can_be_undone(bench: Bench) -> None:
+    bench.say("Keep me")
+    conversation = bench.chat.current
+    bench.chat.delete(conversation)
+    assert bench.library.conversations() == []
+    assert bench.chat.current == ""
+    assert bench.window.notices.texts() == ["“Keep me” was deleted."]
+    next(b for b in bench.window.notices.findChildren(QPushButton) if b.text() == "Undo").click()
+    assert [c.id for c in bench.library.conversations()] == [conversation]
+    assert bench.said() == ["Keep me"]
+    bench.chat.on_forget_deleted()
+    assert not any(isinstance(c, ev.DiscardCache) for c in bench.engine.received)
+
+
+def test_a_deleted_conversation_gives_up_its_cache(bench: Bench) -> None:
+    bench.say("Forget me")
+    conversation = bench.chat.current
+    bench.chat.delete(conversation)
+    bench.chat.on_forget_deleted()
+    bench.rest()
+    assert conversation not in bench.engine.caches
+
+
+def test_rename_and_search(bench: Bench) -> None:
+    bench.say("Alpha")
+    bench.chat.rename(bench.chat.current, "Renamed")
+    bench.chat.new()
+    bench.say("Beta")
+    model = bench.window.sidebar.model
+    titles = [model.data(model.index(row)) for row in range(model.rowCount())]
+    assert titles == ["Today", "Beta", "Renamed"]
+    bench.window.sidebar.search.setText("ren")
+    titles = [model.data(model.index(row)) for row in range(model.rowCount())]
+    assert titles == ["Today", "Renamed"]
+
+
+def test_backspace_outside_the_list_deletes_nothing(bench: Bench) -> None:
+    bench.say("Keep me")
+    for widget in (bench.composer.edit, bench.transcript, bench.panel.chart):
+        QTest.keyClick(widget, Qt.Key.Key_Backspace)
+    assert len(bench.library.conversations()) == 1
+
+
+# ---------------------------------------------------------------- schemes
+
+
+def test_a_switch_is_marked_in_text_and_chart(bench: Bench) -> None:
+    bench.pick("turbo0v4")
+    bench.say("word " * 300)
+    tokens = bench.panel.chart.history.last_tokens()
+    bench.pick("turbo2")
+    before, after = cache_bytes("turbo0v4", tokens), cache_bytes("turbo2", tokens)
+    (marker,) = bench.panel.chart.history.markers
+    assert (marker.bytes_before, marker.bytes_after, marker.tokens) == (before, after, tokens)
+    assert bench.dividers() == [
+        f"turbo0v4 → turbo2   {formats.data_size(before)} → {formats.data_size(after)}   in 0.21 s"
+    ]
+    assert bench.library.conversations()[0].scheme == "turbo2"
+    bench.say("More")
+    bench.pick("turbo3")
+    assert "rebuilt in" in bench.dividers()[-1]
+    bench.pick("turbo2")
+    assert "requantised in" in bench.dividers()[-1]
+
+
+def test_a_switch_while_generating_waits_for_the_end(bench: Bench) -> None:
+    bench.say("word " * 100)
+    bench.engine.hold = True
+    bench.say("And now?")
+    bench.step(3)
+    bench.panel.picker.activated.emit(bench.panel.picker.findText("turbo2"))
+    assert bench.panel.pending_text == "turbo2 after this reply"
+    assert bench.chat.scheme == "turbo4"
+    assert not any(isinstance(c, ev.SwitchScheme) for c in bench.engine.received)
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo2"
+    assert bench.panel.pending_text == ""
+
+
+def test_a_waiting_switch_can_be_taken_back(bench: Bench) -> None:
+    bench.say("word " * 100)
+    bench.engine.hold = True
+    bench.say("And now?")
+    bench.step(3)
+    bench.panel.picker.activated.emit(bench.panel.picker.findText("turbo2"))
+    bench.panel.cancel_clicked.emit()
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo4"
+    assert not bench.dividers()
+
+
+def test_a_rebuild_shows_progress_and_can_be_cancelled(bench: Bench) -> None:
+    bench.pick("turbo2")
+    bench.say("word " * 900)
+    bench.engine.hold = True
+    bench.panel.picker.activated.emit(bench.panel.picker.findText("turbo4"))
+    bench.step(2)
+    assert bench.panel.pending_text.startswith("Rebuilding as turbo4: 256 of")
+    assert bench.composer.note == "The cache is changing to turbo4"
+    bench.panel.cancel_clicked.emit()
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo2"
+    assert bench.panel.picker.currentText() == "turbo2"
+    assert bench.panel.pending_text == ""
+    assert bench.composer.note.startswith("Context")
+
+
+def test_measured_and_predicted_savings_are_told_apart(bench: Bench) -> None:
+    bench.say("word " * 500)
+    picker = bench.panel.picker
+    said = {picker.itemText(row): picker.saving(picker.itemData(row)) for row in range(picker.count())}
+    assert said["turbo4"][1] is True
+    assert said["turbo4"][0].endswith("measured")
+    assert all(not measured for name, (_, measured) in said.items() if name != "turbo4")
+    assert said["turbo2"][0].endswith("predicted")
+
+
+def test_each_scheme_reaches_the_engine(bench: Bench) -> None:
+    for row in range(bench.panel.picker.count()):
+        name = bench.panel.picker.itemText(row)
+        bench.chat.new()
+        bench.pick(name)
+        bench.say("word " * 60)
+        assert generated(bench)[-1].scheme == name
+        assert bench.engine.caches[bench.chat.current][0] == name
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_the_panel_shows_what_was_measured(bench: Bench) -> None:
+    bench.say("word " * 500)
+    tokens = bench.panel.chart.history.last_tokens()
+    assert bench.panel.used.text() == formats.data_size(cache_bytes("turbo4", tokens))
+    assert bench.panel.value("context") == f"{tokens:,} of 8,192"
+    assert bench.panel.value("speed") == "42.3 tok/s"
+    assert bench.panel.engagement.headline.text() == "30 of 30 layers turbo4"
+    assert bench.panel.engagement.detail.text() == "4 first tokens and 36 pending stay raw"
+    assert bench.composer.note == f"Context {tokens:,} of 8,192"
+
+
+def test_layers_that_are_not_compressed_say_why(bench: Bench) -> None:
+    bench.say("word " * 100)
+    sample = ev.MemorySample(bench.chat.current, "turbo4", 100, 1, 1, 1, 40, 28, 30, 1, 1, 1)
+    layers = tuple(
+        ev.LayerVerdict(i, "KVCache", None if i < 2 else "turbo4", "head dim 20 can't be packed" if i < 2 else "")
+        for i in range(30)
+    )
+    bench.engine.event_emitted.emit(ev.CachePlanned(bench.chat.current, layers))
+    bench.engine.event_emitted.emit(sample)
+    shown = bench.panel.engagement
+    assert shown.headline.text() == "28 of 30 layers turbo4"
+    assert "2: head dim 20 can't be packed" in shown.detail.text()
+    assert shown.toolTip().count("\n") == 30
+    assert shown.dot() == theme.colors().warn
+
+
+def test_a_new_conversation_shows_nothing_of_the_one_before(bench: Bench) -> None:
+    bench.say("word " * 500)
+    bench.chat.new()
+    assert bench.panel.used.text() == "0 B"
+    assert bench.panel.chart.history.points == []
+    assert bench.replies() == []
+
+
+# ---------------------------------------------------------------- context full
+
+
+def full(start: Start) -> Bench:
+    bench = start(FakeEngine(lambda prompt: f"Re: {prompt[:6]}", context=200))
+    bench.say("first " * 60)
+    bench.say("second " * 60)
+    bench.say("third " * 60)
+    return bench
+
+
+def test_context_full_asks_before_anything_is_generated(start: Start) -> None:
+    bench = full(start)
+    (card,) = bench.items(ContextFullCard)
+    assert len(bench.replies()) == len(generated(bench)) - 1
+    assert [m.role for m in bench.library.messages(bench.chat.current)][-1] == "user"
+    assert button(card, "Leave out the oldest turn")
+    bench.type("fourth")
+    assert not bench.composer.can_send
+    assert bench.composer.note == "The context is full: choose above how to go on"
+
+
+def test_context_full_oldest_turns_can_be_left_out_and_stay_in_the_transcript(start: Start) -> None:
+    bench = full(start)
+    (card,) = bench.items(ContextFullCard)
+    button(card, "Leave out the oldest turn").click()
+    bench.rest()
+    assert len(bench.said()) == 3
+    assert not bench.items(ContextFullCard)
+    assert generated(bench)[-1].messages[0].content.startswith("second")
+    assert "The model reads from here on" in bench.dividers()
+    assert bench.library.messages(bench.chat.current)[-1].state == "complete"
+    bench.engine.context = 4000
+    bench.say("fourth")
+    assert generated(bench)[-1].messages[0].content.startswith("second")
+
+
+def test_context_full_a_new_conversation_takes_the_message_along(start: Start) -> None:
+    bench = full(start)
+    old = bench.chat.current
+    button(bench.items(ContextFullCard)[0], "New conversation").click()
+    bench.rest()
+    assert bench.chat.current != old
+    assert [text[:5] for text in bench.said()] == ["third"]
+    assert len(bench.replies()) == 1
+    assert bench.library.messages(old)[-1].role == "assistant"
+
+
+def test_context_full_cancel_gives_the_text_back(start: Start) -> None:
+    bench = full(start)
+    button(bench.items(ContextFullCard)[0], "Cancel").click()
+    bench.rest()
+    assert bench.composer.edit.toPlainText().startswith("third")
+    assert len(bench.said()) == 2
+
+
+def test_a_message_left_without_a_reply_can_be_answered(start: Start) -> None:
+    bench = full(start)
+    bench.chat.new()
+    bench.engine.context = 4000
+    bench.chat.open(bench.chat.newest())
+    button(bench.items(ReplyView)[-1].card, "Retry").click()
+    bench.rest()
+    assert bench.replies()[-1].startswith("Re: third")
+
+
+# ---------------------------------------------------------------- models and notices
+
+
+def test_a_rejected_snapshot_is_told_and_the_text_is_whole(start: Start) -> None:
+    bench = start()
+    bench.say("Hello")
+    bench.close()
+    engine = FakeEngine()
+    engine.reject_snapshots = "the file is damaged"
+    again = start(engine)
+    again.chat.open(again.chat.newest())
+    again.rest()
+    (notice,) = again.window.notices.texts()
+    assert "the file is damaged. The text is whole" in notice
+    assert again.said() == ["Hello"]
+
+
+def test_no_model_shows_the_welcome_page(start: Start) -> None:
+    bench = start(load=False)
+    bench.window.start()
+    assert bench.window.welcome.isVisible()
+    bench.load()
+    assert not bench.window.welcome.isVisible()
+    assert bench.composer.isVisible()
+
+
+def test_a_model_that_cannot_be_loaded_is_explained(start: Start) -> None:
+    engine = FakeEngine()
+    engine.model_error = AppError("A shard is missing.", "Download the model again.")
+    bench = start(engine)
+    assert bench.window.welcome.error.text() == "A shard is missing. Download the model again."
+    assert bench.window.welcome.isVisible()
+
+
+def test_an_exception_in_a_slot_is_shown(bench: Bench, qtbot: object) -> None:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    handler = faults.Faults(app)
+    try:
+        raise ValueError("boom")
+    except ValueError as error:
+        handler.handle(type(error), error, error.__traceback__)
+    assert any("boom" in text for text in bench.window.notices.texts())
