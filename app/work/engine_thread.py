@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
 
 from app import paths
-from app.events import Command, Event, Generate, LoadModel, SwitchScheme
+from app.errors import AppError
+from app.events import Command, Generate, LoadModel, ModelFailed, SwitchScheme
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -97,16 +98,32 @@ class EngineThread(QObject):
     # ------------------------------------------------------------ in the engine's thread
 
     def _run(self) -> None:
-        # Imported here: the window must be on screen before MLX is loaded.
-        from app.engine.engine import Engine
-
+        try:
+            # Imported here: the window must be on screen before MLX is loaded.
+            from app.engine.engine import Engine
+        except (ImportError, OSError) as error:
+            log.exception("the engine can't be imported")
+            self._refuse(
+                AppError(f"MLX can't be loaded: {error}.", "Run the set-up again: it repairs this.", repr(error))
+            )
+            return
         engine = Engine(self._snapshots)
         while (job := self._next()) is not None:
             self._perform(engine, job)
-            with self._changed:
-                self._jobs.popleft()
+            self._done()
         for event in engine.close():
             self.event_emitted.emit(event)
+
+    def _refuse(self, error: AppError) -> None:
+        """Answer every load with the reason why there is no engine; without a model the window sends nothing else."""
+        while (job := self._next()) is not None:
+            if isinstance(job.command, LoadModel):
+                self.event_emitted.emit(ModelFailed(job.command.path, error))
+            self._done()
+
+    def _done(self) -> None:
+        with self._changed:
+            self._jobs.popleft()
 
     def _next(self) -> _Job | None:
         with self._changed:
@@ -116,10 +133,7 @@ class EngineThread(QObject):
     def _perform(self, engine: Engine, job: _Job) -> None:
         try:
             for event in engine.run(job.command, job.stop):
-                self._send(event)
+                self.event_emitted.emit(event)
         except Exception:
             # Engine.run answers failures with events; what comes here is a fault of the program. The thread lives on.
             log.exception("%s failed", type(job.command).__name__)
-
-    def _send(self, event: Event) -> None:
-        self.event_emitted.emit(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ from app.events import (
     Event,
     Generate,
     LoadModel,
+    ModelFailed,
     ModelLoaded,
     PrefillProgress,
     SaveSnapshots,
@@ -152,3 +154,15 @@ def test_closing_what_never_started(qtbot: QtBot, tmp_path: Path) -> None:
     engine = EngineThread(tmp_path)
     engine.submit(SaveSnapshots())
     assert engine.shutdown()
+
+
+def test_an_installation_without_mlx_is_explained(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "app.engine.engine", None)  # as if its import failed
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    idle(qtbot, engine, listener, ModelFailed)
+    failed = one(ModelFailed, listener.events)
+    assert failed.path == str(model)
+    assert "can't be loaded" in failed.error.message
