@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import mlx.core as mx
 import numpy as np
 
 from turboquant.codec import Codec, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
+
+Part = Literal["keys", "values"]
 
 WORKING_BYTES = 64 << 20  # what one layer's keys and values may take while they are dequantised
 
@@ -66,35 +70,18 @@ class ReferenceBackend:
     ) -> mx.array:
         dtype = queries.dtype
         keys, values = kv.body_keys, kv.body_values
-        fold = None
         if isinstance(keys, PackedBuffer) and keys.count:
-            codec = keys.codec
-            signs = codec.rotation.signs
-            if kv.channel_scale is not None:
-                scales = kv.channel_scale[:, heads].astype(mx.float32)[:, :, None]
-                fold, unfold = signs * scales, signs / scales
-            else:
-                fold, unfold = signs, signs
-            body = self.dequantise(_rows(keys.view(), heads), codec, mx.float32)
-            if kv.offsets is not None:
-                lifted = codec.rotation.forward(kv.offsets[:, heads], fold)
-                body = body + lifted[:, :, _segment_of_row(kv.segment_starts, keys.count)]
-            group = queries.shape[1] // body.shape[1]
-            queries = codec.rotation.forward(queries, mx.repeat(unfold, group, axis=1) if unfold.ndim == 4 else unfold)
-            raw = [codec.rotation.forward(b.view()[:, heads], fold) for b in (kv.first_keys, kv.tail_keys) if b.count]
-            all_keys = _ordered(raw, body, bool(kv.first_keys.count))
+            group = queries.shape[1] // (heads.stop - heads.start)
+            queries = keys.codec.rotation.forward(queries, _unfold(kv, keys.codec, heads, group))
+            all_keys = self._rotated(kv, "keys", heads, dtype)
         else:
-            stretches = [b for b in (kv.first_keys, keys, kv.tail_keys) if b.count]
-            all_keys = mx.concatenate([b.view()[:, heads] for b in stretches if isinstance(b, Buffer)], axis=2)
+            all_keys = _raw_rows((kv.first_keys, keys, kv.tail_keys), heads)
+        rotation = None
         if isinstance(values, PackedBuffer) and values.count:
             rotation = values.codec.rotation
-            body = self.dequantise(_rows(values.view(), heads), values.codec, mx.float32)
-            raw = [rotation.forward(b.view()[:, heads]) for b in (kv.first_values, kv.tail_values) if b.count]
-            all_values = _ordered(raw, body, bool(kv.first_values.count))
+            all_values = self._rotated(kv, "values", heads, dtype)
         else:
-            rotation = None
-            stretches = [b for b in (kv.first_values, values, kv.tail_values) if b.count]
-            all_values = mx.concatenate([b.view()[:, heads] for b in stretches if isinstance(b, Buffer)], axis=2)
+            all_values = _raw_rows((kv.first_values, values, kv.tail_values), heads)
         out = mx.fast.scaled_dot_product_attention(
             queries.astype(dtype),
             all_keys.astype(dtype),
@@ -105,13 +92,48 @@ class ReferenceBackend:
         )
         return out if rotation is None else rotation.inverse(out).astype(dtype)
 
+    def _rotated(self, kv: Stretches, part: Part, heads: slice, dtype: mx.Dtype) -> mx.array:
+        """All keys or values of some heads, (B, heads, tokens, dim) in order, in the space of the packed ones."""
+        first, body, tail = stretches_of(kv, part)
+        assert isinstance(body, PackedBuffer)
+        rotation = body.codec.rotation
+        fold = folded(kv, body.codec, heads) if part == "keys" else None
+        rows = self.dequantise(_rows(body.view(), heads), body.codec, mx.float32)
+        if part == "keys" and kv.offsets is not None:
+            lifted = rotation.forward(kv.offsets[:, heads], fold)
+            rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)]
+        raw = [rotation.forward(b.view()[:, heads], fold) for b in (first, tail) if b.count]
+        return mx.concatenate([*raw[: first.count > 0], rows, *raw[first.count > 0 :]], axis=2).astype(dtype)
+
+
+def stretches_of(kv: Stretches, part: Part) -> tuple[Buffer, Buffer | PackedBuffer, Buffer]:
+    """First tokens, body and tail of the keys or of the values."""
+    if part == "keys":
+        return kv.first_keys, kv.body_keys, kv.tail_keys
+    return kv.first_values, kv.body_values, kv.tail_values
+
+
+def folded(kv: Stretches, codec: Codec, heads: slice) -> mx.array:
+    """Signs times the keys' channel scale: what a raw key is multiplied by to lie beside the packed ones."""
+    if kv.channel_scale is None:
+        return codec.rotation.signs
+    return codec.rotation.signs * kv.channel_scale[:, heads].astype(mx.float32)[:, :, None]
+
+
+def _unfold(kv: Stretches, codec: Codec, heads: slice, group: int) -> mx.array:
+    """Signs over the channel scale, for the query heads of some kv heads."""
+    if kv.channel_scale is None:
+        return codec.rotation.signs
+    scales = kv.channel_scale[:, heads].astype(mx.float32)[:, :, None]
+    return mx.repeat(codec.rotation.signs / scales, group, axis=1)
+
+
+def _raw_rows(stretches: tuple[Buffer | PackedBuffer, ...], heads: slice) -> mx.array:
+    return mx.concatenate([b.view()[:, heads] for b in stretches if b.count and isinstance(b, Buffer)], axis=2)
+
 
 def _rows(packed: Packed, heads: slice) -> Packed:
     return Packed(packed.words[:, heads], packed.norms[:, heads])
-
-
-def _ordered(raw: list[mx.array], body: mx.array, has_first: bool) -> mx.array:
-    return mx.concatenate([*raw[:has_first], body, *raw[has_first:]], axis=2)
 
 
 def _heads_of(mask: mx.array | str | None, rows: slice) -> mx.array | str | None:

@@ -1,8 +1,9 @@
-"""The float32 buffers of a codec that the kernels read, laid out as the bodies say."""
+"""The small buffers that kernels read beside the cache: constants of codecs and counts, laid out as the bodies say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import mlx.core as mx
 import numpy as np
@@ -38,6 +39,34 @@ def attention(keys: Codec | int, values: Codec, scale: float, soft_cap: float = 
     numbers = [scale * LOG2_E, soft_cap * LOG2_E, 2.0 / soft_cap if soft_cap else 0.0, *[0.0] * 5]
     mine = decoding(keys) if isinstance(keys, Codec) else np.zeros(keys + factors(keys)[1] ** 2 + 1)
     return _joined([numbers, mine, decoding(values)])
+
+
+@lru_cache(maxsize=64)
+def encoding_array(codec: Codec) -> mx.array:
+    return mx.array(encoding(codec))
+
+
+@lru_cache(maxsize=64)
+def decoding_array(codec: Codec) -> mx.array:
+    return mx.array(decoding(codec))
+
+
+@lru_cache(maxsize=64)
+def attention_array(keys: Codec | int, values: Codec, scale: float, soft_cap: float) -> mx.array:
+    return mx.array(attention(keys, values, scale, soft_cap))
+
+
+@lru_cache(maxsize=256)
+def integers(*values: int) -> mx.array:
+    """The kernels' `dims`: the layers of a step share one."""
+    return mx.array([*values, *[0] * (specs.DIMS - len(values))], dtype=mx.int32)
+
+
+@lru_cache(maxsize=64)
+def starts(segment_starts: tuple[int, ...]) -> mx.array:
+    """Where segments begin, padded with a row that no cache reaches."""
+    padding = -len(segment_starts) % specs.DIMS
+    return mx.array([*segment_starts, *[2**31 - 1] * padding], dtype=mx.int32)
 
 
 def _rotation(codec: Codec) -> list[NDArray[np.float64]]:

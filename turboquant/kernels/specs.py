@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from turboquant.rotation import factors
@@ -92,7 +93,7 @@ class Part:
 ENCODE_SIMDGROUPS = 4
 
 
-def encode(part: Part, dtype: str, calibration: int = 0) -> Kernel:
+def encode(part: Part, dtype: str, calibration: int = 0, calibration_dtype: str = "float16") -> Kernel:
     """Vectors of `dtype` to codes; `calibration` 0, 1 (an offset a head) or 2 (and a channel scale)."""
     absent = (("offset", "x"), ("channel", "x"))[calibration:]
     given = ("offset", "channel")[:calibration]
@@ -100,7 +101,7 @@ def encode(part: Part, dtype: str, calibration: int = 0) -> Kernel:
         "encode",
         (*part.constants(), ("CAL", calibration), ("VPG", ENCODE_SIMDGROUPS)),
         ("x", "dims", "consts", *given),
-        (dtype, "int32", "float32", *("float16",) * calibration),
+        (dtype, "int32", "float32", *(calibration_dtype,) * calibration),
         ("words", "norms"),
         absent,
     )
@@ -116,13 +117,15 @@ def encode_launch(part: Part, rows: int) -> Launch:
     )
 
 
-def encode_pair(keys: Part, values: Part, dtype: str, calibration: int = 0) -> Kernel:
+def encode_pair(
+    keys: Part, values: Part, dtype: str, calibration: int = 0, calibration_dtype: str = "float16"
+) -> Kernel:
     """Keys and values in one launch; `calibration` is the keys'."""
     return Kernel(
         "encode_pair",
         (*keys.constants("K"), ("CAL", calibration), *values.constants("V"), ("VPG", ENCODE_SIMDGROUPS)),
         ("k", "v", "dims", "kconsts", "vconsts", *("offset", "channel")[:calibration]),
-        (dtype, dtype, "int32", "float32", "float32", *("float16",) * calibration),
+        (dtype, dtype, "int32", "float32", "float32", *(calibration_dtype,) * calibration),
         ("kwords", "knorms", "vwords", "vnorms"),
         (("offset", "k"), ("channel", "k"))[calibration:],
     )
@@ -267,7 +270,7 @@ class Attend:
     def rows(self) -> int:
         return self.group * self.length
 
-    @property
+    @cached_property
     def geometry(self) -> Geometry:
         return self.override or geometry(self.key_dim, self.value_dim, self.rows, self.single, self.target)
 
@@ -311,6 +314,11 @@ class Attend:
         return Kernel(
             "attend", tuple(constants.items()), names, types, ("part",), aliases, 32 * g.simdgroups, g.residents
         )
+
+    def inputs(self) -> tuple[str, ...]:
+        """Of both dispatches, but for what passes between them."""
+        names = self.kernel().inputs
+        return names if self.single or not self.sinks else (*names, "sinks")
 
     def launch(self, batch: int, splits: int) -> Launch:
         """`splits` counts the raw tokens' one too; 1 where `single`."""

@@ -1,0 +1,265 @@
+"""The GPU backend's own code, its kernels emulated, against the reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from tests.kernels.emulated import EmulatedLauncher
+from turboquant.backends.gpu import GpuBackend
+from turboquant.backends.reference import ReferenceBackend
+from turboquant.backends.verified import Verified
+from turboquant.cache import TurboQuantCache, key_codec, value_codec
+from turboquant.codec import Packed, unpack
+from turboquant.kernels.specs import Kernel, Launch, Target
+from turboquant.segments import Policy
+
+
+@pytest.fixture
+def runs() -> EmulatedLauncher:
+    return EmulatedLauncher("metal")
+
+
+@pytest.fixture
+def backend(runs: EmulatedLauncher) -> GpuBackend:
+    return GpuBackend(runs, Verified(None))
+
+
+def random_cache(
+    scheme: str,
+    dim: int,
+    *,
+    tokens: int = 150,
+    rows: int = 1,
+    group: int = 2,
+    dtype: mx.Dtype = mx.float16,
+    batch: int = 1,
+) -> tuple[TurboQuantCache, mx.array]:
+    """A packed cache of two kv heads, the newest `rows` tokens just added, and queries for them."""
+    mx.random.seed(11)
+    cache = TurboQuantCache(scheme, policy=Policy(first=4, tail=8, block=16))
+    keys = mx.random.normal((batch, 2, tokens, dim)) + 2 * mx.random.normal((1, 2, 1, dim))
+    values = mx.random.normal((batch, 2, tokens, dim))
+    queries = mx.random.normal((batch, 2 * group, tokens, dim)).astype(dtype)
+    first = tokens - rows
+    cache.update_and_fetch(keys[:, :, :first].astype(dtype), values[:, :, :first].astype(dtype))
+    cache.calibration.observe(queries[:, :, :first], 2)
+    cache.compress()
+    cache.update_and_fetch(keys[:, :, first:].astype(dtype), values[:, :, first:].astype(dtype))
+    return cache, queries[:, :, first:]
+
+
+def relative(got: mx.array, want: mx.array) -> float:
+    a, b = (np.array(x.astype(mx.float32)) for x in (got, want))
+    return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+@pytest.mark.parametrize(
+    ("scheme", "dim", "rows", "dtype"),
+    [
+        ("turbo4", 64, 1, mx.float16),
+        ("turbo3", 80, 1, mx.bfloat16),
+        ("turbo4v2", 128, 3, mx.float16),
+        ("turbo0v4", 64, 1, mx.float32),
+        ("turbo0v2", 72, 2, mx.bfloat16),
+        ("turbo8", 96, 8, mx.float32),
+    ],
+)
+def test_decoding_equals_the_reference(
+    backend: GpuBackend, runs: EmulatedLauncher, scheme: str, dim: int, rows: int, dtype: mx.Dtype
+) -> None:
+    cache, queries = random_cache(scheme, dim, rows=rows, dtype=dtype)
+    mask = "causal" if rows > 1 else None
+    got = backend.attend(queries, cache.stretches(), dim**-0.5, mask, None)
+    assert runs.calls == ["attend"]  # short: one dispatch
+    assert not backend.notice
+    assert got.dtype == dtype
+    want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), dim**-0.5, mask, None)
+    assert got.shape == want.shape
+    assert relative(got, want) < {mx.float32: 1e-4, mx.float16: 2e-3, mx.bfloat16: 1e-2}[dtype]
+
+
+def test_a_long_cache_takes_two_dispatches(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 64, tokens=1700, dtype=mx.float32)
+    got = backend.attend(queries, cache.stretches(), 0.125, None, None)
+    assert runs.calls == ["attend", "attend_merge"]
+    assert len(cache.calibration.segment_starts) == 1
+    want = ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)
+    assert relative(got, want) < 1e-4
+    assert not backend.notice
+
+
+def test_segments_opened_while_decoding(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo3", 64, tokens=300, dtype=mx.float32)
+    mx.random.seed(5)
+    for _ in range(20):
+        fresh = [mx.random.normal((1, 2, 16, 64)) + shift for shift in (3, 0)]
+        cache.update_and_fetch(fresh[0], fresh[1])
+    assert len(cache.calibration.segment_starts) > 1
+    got = backend.attend(queries, cache.stretches(), 0.125, None, None)
+    assert runs.calls == ["attend"]
+    assert relative(got, ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)) < 1e-4
+
+
+def test_sinks_and_batches(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 64, rows=2, group=3, dtype=mx.float16, batch=2)
+    sinks = mx.array([1.0, -2.0, 3.0, 0.5, 4.0, 2.0], dtype=mx.float16)
+    got = backend.attend(queries, cache.stretches(), 0.125, "causal", sinks)
+    assert runs.calls == ["attend"]
+    want = ReferenceBackend().attend(
+        queries.astype(mx.float32), cache.stretches(), 0.125, "causal", sinks.astype(mx.float32)
+    )
+    assert relative(got, want) < 2e-3
+
+
+def test_prefill_over_packed_tokens_uses_rotated_rows(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 80, rows=12, dtype=mx.float16, batch=2)
+    got = backend.attend(queries, cache.stretches(), 80**-0.5, "causal", None)
+    assert runs.calls == ["dequantise", "dequantise"]
+    assert not backend.notice
+    want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), 80**-0.5, "causal", None)
+    assert relative(got, want) < 4e-3
+
+
+def test_some_heads_alone_are_rotated_rightly(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, _ = random_cache("turbo3", 72, batch=2)
+    for part in ("keys", "values"):
+        got = backend._rotated(cache.stretches(), part, slice(1, 2), mx.float32)
+        want = ReferenceBackend()._rotated(cache.stretches(), part, slice(1, 2), mx.float32)
+        assert relative(got, want) < 1e-5
+    assert runs.calls == ["dequantise", "dequantise"]
+
+
+def test_a_mask_or_many_rows_take_the_inherited_path(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 64, dtype=mx.float32)
+    mask = mx.zeros((1, 1, 1, 150))
+    got = backend.attend(queries, cache.stretches(), 0.125, mask, None)
+    assert "attend" not in runs.calls
+    assert relative(got, ReferenceBackend().attend(queries, cache.stretches(), 0.125, mask, None)) < 1e-4
+
+
+def test_unsupported_head_dims_take_the_inherited_path(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 74, dtype=mx.float32)  # 2 * 37
+    backend.attend(queries, cache.stretches(), 0.125, None, None)
+    assert runs.calls == []
+
+
+@pytest.mark.parametrize(("dim", "bits"), [(64, 4), (80, 3), (128, 2), (96, 8)])
+def test_encoding_equals_the_reference_but_for_ties(
+    backend: GpuBackend, runs: EmulatedLauncher, dim: int, bits: int
+) -> None:
+    mx.random.seed(2)
+    codec = key_codec(dim, bits)
+    x = (mx.random.normal((1, 2, 9, dim)) * 3).astype(mx.float16)
+    offset, scale = mx.random.normal((1, 2, dim)).astype(mx.float16), mx.random.uniform(0.5, 2, (1, 2, dim))
+    for given in ((None, None), (offset, None), (offset, scale.astype(mx.float16))):
+        got, want = backend.encode(x, codec, *given), ReferenceBackend().encode(x, codec, *given)
+        assert got.words.shape == want.words.shape
+        assert got.norms.shape == want.norms.shape
+        differ = unpack(got.words, bits, dim) != unpack(want.words, bits, dim)
+        assert float(differ.mean()) < 2e-3
+    assert runs.calls == ["encode"] * 3
+    assert not backend.notice
+
+
+def test_keys_and_values_in_one_launch(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    mx.random.seed(3)
+    keys, values = mx.random.normal((2, 3, 5, 80)), mx.random.normal((2, 3, 5, 64))
+    codecs = key_codec(80, 4), value_codec(64, 3)
+    got = backend.encode_pair(keys, codecs[0], values, codecs[1])
+    assert runs.calls == ["encode_pair"]
+    for packed, codec, x in zip(got, codecs, (keys, values), strict=True):
+        want = ReferenceBackend().encode(x, codec)
+        differ = unpack(packed.words, codec.bits, codec.dim) != unpack(want.words, codec.bits, codec.dim)
+        assert float(differ.mean()) < 2e-3
+    assert not backend.notice
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16, mx.float32])
+def test_dequantising(backend: GpuBackend, runs: EmulatedLauncher, dtype: mx.Dtype) -> None:
+    codec = key_codec(72, 3)
+    packed = codec.encode(mx.random.normal((1, 3, 7, 72)))
+    got = backend.dequantise(packed, codec, dtype)
+    assert got.dtype == dtype
+    assert relative(got, codec.decode_rotated(packed, dtype)) < 1e-6
+    assert runs.calls == ["dequantise"]
+
+
+def test_few_vectors_stay_with_the_reference(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    codec = key_codec(64, 2)
+    packed = codec.encode(mx.random.normal((1, 1, 2, 64)))
+    assert relative(backend.dequantise(packed, codec, mx.float32), codec.decode_rotated(packed)) == 0
+    assert runs.calls == []
+
+
+class Broken(EmulatedLauncher):
+    """Kernels that compute something else, or don't compile."""
+
+    def __init__(self, raises: bool) -> None:
+        super().__init__("metal")
+        self.raises = raises
+
+    def __call__(self, kernel: Kernel, launch: Launch, inputs: Sequence[mx.array]) -> list[mx.array]:
+        self.calls.append(kernel.body)
+        if self.raises:
+            raise RuntimeError("[metal::Device] Unable to build metal library from source")
+        return [mx.zeros(shape, getattr(mx, dtype)) for shape, dtype in zip(launch.shapes, launch.dtypes, strict=True)]
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_wrong_kernel_is_replaced_and_named(raises: bool) -> None:
+    runs = Broken(raises)
+    backend = GpuBackend(runs, Verified(None))
+    cache, queries = random_cache("turbo4", 64, dtype=mx.float32)
+    want = ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)
+    for _ in range(3):
+        got = backend.attend(queries, cache.stretches(), 0.125, None, None)
+        assert relative(got, want) == 0
+    assert runs.calls == ["attend"]  # asked once, never again
+    assert "tq_attend" in backend.notice
+    assert "reference" in backend.notice
+
+
+def test_what_was_verified_is_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "kernels.json"
+    codec = key_codec(64, 4)
+    x = mx.random.normal((1, 1, 16, 64))
+    calls: list[str] = []
+
+    def counted(function: Callable[..., Packed]) -> Callable[..., Packed]:
+        def call(*args: object, **kwargs: object) -> Packed:
+            calls.append("reference")
+            return function(*args, **kwargs)
+
+        return call
+
+    for expected in (1, 1):  # the second backend trusts what the first one found
+        backend = GpuBackend(EmulatedLauncher("metal"), Verified(path))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ReferenceBackend, "encode", counted(ReferenceBackend.encode))
+            backend.encode(x, codec)
+        assert len(calls) == expected
+    (name,) = json.loads(path.read_text())
+    assert name.startswith("tq_encode")
+    path.write_text("not JSON")
+    assert name not in Verified(path)
+
+
+@pytest.mark.parametrize("target", ["metal", "cuda"])
+def test_windows_and_soft_caps(target: Target) -> None:
+    backend = GpuBackend(EmulatedLauncher(target), Verified(None))
+    cache, queries = random_cache("turbo4", 64, rows=3)
+    got = backend.decode(queries, cache.stretches(), 0.125, window=50)
+    tokens = cache.offset
+    newest = np.arange(tokens - 3, tokens)[:, None]
+    visible = (np.arange(tokens) <= newest) & (np.arange(tokens) > newest - 50)
+    want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), 0.125, mx.array(visible), None)
+    assert relative(got, want) < 2e-3
+    capped = backend.decode(queries, cache.stretches(), 0.125, soft_cap=1.0)
+    plain = backend.decode(queries, cache.stretches(), 0.125)
+    assert relative(capped, plain) > 0.05
