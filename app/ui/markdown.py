@@ -86,6 +86,7 @@ class MarkdownWriter:
         self._environment: dict[str, object] = {}
         self._tail_position = 0
         self._tail_fresh = True
+        self._tail_format = QTextBlockFormat()
 
     def add(self, text: str) -> None:
         self.source += text
@@ -122,6 +123,7 @@ class MarkdownWriter:
         cursor.setPosition(self._tail_position)
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
+        cursor.setBlockFormat(self._tail_format)  # an empty block would take that of the removed one behind it
         scribe = _Scribe(cursor, self._tail_fresh)
         blocks = list(_top_level(self._parser.parse(self._open, self._environment)))
         lines = self._open.splitlines(keepends=True)
@@ -138,6 +140,7 @@ class MarkdownWriter:
     def _mark_tail(self, scribe: _Scribe, lines: list[str], line: int) -> None:
         self._tail_position = scribe.cursor.position()
         self._tail_fresh = scribe.fresh
+        self._tail_format = scribe.cursor.blockFormat()
         self._open = "".join(lines[line:])
 
 

@@ -64,9 +64,9 @@ class UserBubble(QWidget):
         self.text = text
         self.setAccessibleName(self.tr("You: {0}").format(text[:200]))
         self._pane = PlainPane(text, self)
-        self._more = quiet_button(self.tr("Show all"), self)
-        self._more.clicked.connect(self.on_more_clicked)
-        self._more.hide()
+        self.more = quiet_button(self.tr("Show all"), self)
+        self.more.clicked.connect(self.on_more_clicked)
+        self.more.hide()
         self._folded = True
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.theme().changed.connect(self.on_theme_changed)
@@ -76,7 +76,7 @@ class UserBubble(QWidget):
 
     def on_more_clicked(self) -> None:
         self._folded = not self._folded
-        self._more.setText(self.tr("Show all") if self._folded else self.tr("Show less"))
+        self.more.setText(self.tr("Show all") if self._folded else self.tr("Show less"))
         self._arrange()
 
     def resizeEvent(self, _event: QResizeEvent) -> None:
@@ -92,12 +92,12 @@ class UserBubble(QWidget):
         height = folded if long and self._folded else full
         self._pane.setGeometry(left, self.PADDING_Y, width, height)
         total = height + self.PADDING_Y + self.BELOW
-        self._more.setVisible(long)
+        self.more.setVisible(long)
         if long:
-            size = self._more.sizeHint()
-            self._more.setGeometry(left - 5, self.PADDING_Y + height + 4, size.width(), size.height())
+            size = self.more.sizeHint()
+            self.more.setGeometry(left - 5, self.PADDING_Y + height + 4, size.width(), size.height())
             total += size.height() + 2
-        self._box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
+        self.box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
         if total != self.height():
             self.setFixedHeight(total)
         self.update()
@@ -112,7 +112,7 @@ class UserBubble(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.colors().bubble))
-        painter.drawRoundedRect(self._box, 13, 13)
+        painter.drawRoundedRect(self.box, 13, 13)
 
 
 class Divider(QWidget):

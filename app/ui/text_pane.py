@@ -109,7 +109,8 @@ class TextPane(QTextBrowser):
             QDesktopServices.openUrl(address)
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        data = super().createMimeDataFromSelection()
+        data = QMimeData()
+        data.setHtml(self.textCursor().selection().toHtml())
         data.setText(markdown.plain_text(self.textCursor()))
         return data
 

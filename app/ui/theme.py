@@ -44,7 +44,7 @@ class Colors:
 
 
 LIGHT = Colors(
-    background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5f6673",
+    background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5a6170",
     accent="#2f62e8", on_accent="#ffffff", accent_focus="#16389a",
     bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef",
     what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -39,8 +39,7 @@ class Transcript(QScrollArea):
         self._items: list[QWidget] = []
         self._earlier: list[ItemMaker] = []
         self._following = True
-        self._from_end = 0
-        self._anchored = False
+        self._anchor: tuple[QWidget, int] | None = None  # what the reader sees, and where it stands in the viewport
         self._moving = False
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self.on_scrolled)
@@ -112,20 +111,25 @@ class Transcript(QScrollArea):
         if self._moving:
             return
         self._following = value >= bar.maximum() - 4
-        self._from_end = bar.maximum() - value
+        self._anchor = self._find_anchor(value)
         self._to_end.setVisible(not self._following)
         if self._earlier and value < self.viewport().height():
             self._build_earlier(PAGE)
-            self._anchored = True
 
     def on_range_changed(self, _minimum: int, maximum: int) -> None:
         if self._following:
             self._move_to(maximum)
-        elif self._anchored:
-            # Text was added above: what the reader sees stays where it is.
-            self._anchored = False
-            self._move_to(maximum - self._from_end)
+        elif self._anchor is not None and self._anchor[0] in self._items:
+            # Text was added above: what the reader sees stays where it is. The range changes before the column is laid
+            # out anew, so that is done first.
+            self._layout.setGeometry(QRect(QPoint(0, 0), self._column.size()))
+            item, offset = self._anchor
+            self._move_to(item.y() - offset)
         self._to_end.setVisible(not self._following and maximum > 0)
+
+    def _find_anchor(self, value: int) -> tuple[QWidget, int] | None:
+        visible = next((item for item in self._items if item.geometry().bottom() > value), None)
+        return (visible, visible.y() - value) if visible is not None else None
 
     def _move_to(self, value: int) -> None:
         self._moving = True
