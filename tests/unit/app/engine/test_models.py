@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from pathlib import Path
 
@@ -140,3 +141,29 @@ def _index(folder: Path, name: str) -> None:
 
 def _header_bytes(folder: Path) -> int:
     return 8 + int.from_bytes((folder / "model.safetensors").read_bytes()[:8], "little")
+
+
+def test_code_that_comes_with_a_model_is_never_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither run nor asked about: a question on standard input would hang the window."""
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked on standard input"))
+    own = {"AutoConfig": "own.Config", "AutoTokenizer": ["own.Tokenizer", "own.Tokenizer"]}
+    (folder / "own.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\nclass Config: ...\nclass Tokenizer: ...\n")
+    _set(folder, auto_map=own)
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"auto_map": own}))
+    engine = Engine(folder.parent)
+    events = drive(engine, LoadModel(str(folder)))
+    assert isinstance(events[-1], ModelLoaded | ModelFailed)
+    assert not (folder / "ran").exists()
+
+
+def test_it_loads_and_answers_without_standard_streams(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a windowed program."""
+    engine = Engine(folder.parent)
+    with monkeypatch.context() as patch:
+        for name in ("stdin", "stdout", "stderr"):
+            patch.setattr(sys, name, None)
+        events = drive(engine, LoadModel(str(folder)))
+        events += drive(engine, Generate("c", "r", transcript("hi"), "turbo4", GREEDY))
+    one(ModelLoaded, events)
+    one(TurnFinished, events)
