@@ -1,0 +1,43 @@
+"""How the loops are compiled: inner ones into their callers, entries once a machine; the pool of threads they share."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import numba
+
+# OpenMP's threads spin while they wait and lose whole time slices as soon as anything else runs (a window, say): seen
+# 15 times slower on a busy machine. numba's own pool doesn't, but only one thread may enter it at a time.
+if "NUMBA_THREADING_LAYER" not in os.environ:
+    numba.config.THREADING_LAYER = "workqueue"
+_entrance = threading.Lock()
+
+_OPTIONS: dict[str, Any] = {"fastmath": True, "nogil": True, "error_model": "numpy"}
+# Only `prange` may start threads: left alone, numba also spreads every `x[:] = 0`, for some 40 µs each.
+_ELSEWHERE = ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion")
+_FILES = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
+_STAMP = (max((file.st_mtime for file in _FILES), default=0.0), sum(file.st_size for file in _FILES))
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """A loop that only other loops call: part of their machine code."""
+    return numba.njit(**_OPTIONS)(function)
+
+
+def entry(function: Callable[..., None]) -> Callable[..., None]:
+    """A loop that Python calls, spread over the cores by `prange` and cached on disk."""
+    compiled = numba.njit(parallel=dict.fromkeys(_ELSEWHERE, False), cache=True, **_OPTIONS)(function)
+    if _FILES:  # numba looks at the entry's own file only; its code also holds that of its neighbours
+        compiled._cache._cache_file._source_stamp = _STAMP
+
+    @wraps(function)
+    def enter(*arguments: Any) -> None:
+        with _entrance:
+            compiled(*arguments)
+
+    return enter
