@@ -400,6 +400,38 @@ class TurboQuantCache:
         self.calibration.channel_scale = arrays.get("channel_scale")
         self.calibration.offsets = arrays.get("offsets")
         self.calibration.segment_starts = tuple(description["segment_starts"])
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        """Raises SnapshotMismatch where what was restored can't belong together."""
+        shapes = set()
+        for first, body, tail in (
+            (self.first_keys, self.body_keys, self.tail_keys),
+            (self.first_values, self.body_values, self.tail_values),
+        ):
+            dims = {b.view().shape[-1] for b in (first, tail) if b.count}
+            for buffer in (first, body, tail):
+                if isinstance(buffer, PackedBuffer):
+                    if buffer.count and buffer.view().words.shape[-1] != buffer.codec.words:
+                        raise SnapshotMismatch("Packed vectors have another width than their codec's.")
+                    dims.add(buffer.codec.dim)
+                    shapes |= {b.view().shape[:2] for b in (buffer.words, buffer.norms) if b.count}
+                elif buffer.count:
+                    dims.add(buffer.view().shape[-1])
+                    shapes.add(buffer.view().shape[:2])
+            if len(dims) > 1:
+                raise SnapshotMismatch(f"Vectors of one layer have several lengths: {sorted(dims)}.")
+        counts = [(b.count, v.count) for b, v in zip(self._buffers()[::2], self._buffers()[1::2], strict=True)]
+        starts, offsets = self.calibration.segment_starts, self.calibration.offsets
+        segments = 0 if offsets is None else offsets.shape[2]
+        if (
+            len(shapes) > 1
+            or any(keys != values for keys, values in counts)
+            or len(starts) != segments
+            or list(starts) != sorted(set(starts))
+            or (segments and not starts[0] == 0 <= starts[-1] < self.body_keys.count)
+        ):
+            raise SnapshotMismatch("The parts of a layer's cache don't fit together.")
 
 
 _NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")

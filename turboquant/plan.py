@@ -56,7 +56,8 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
             setattr(old, _REASON, getattr(fresh, _REASON))
             converted[i] = old
         elif not old.empty():
-            fresh.update_and_fetch(*old.state)
+            keys, values = old.keys_and_values()
+            fresh.update_and_fetch(keys, values)
             fresh.compress()
     return converted
 

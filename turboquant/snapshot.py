@@ -1,6 +1,7 @@
 """Cache files: own format, versioned, checksummed, written atomically.
 
-    magic "TQCACHE\\0", format version (u32), header length (u32), header (JSON), arrays, BLAKE2b-256 of all before
+    magic "TQCACHE\\0", format version (u32), header length (u32), CRC-32 of the header (u32),
+    header (JSON), arrays, BLAKE2b-256 of all before
 
 The header names the tokens, the scheme, the model's fingerprint and, for each layer, what its cache is and which codec
 packed it; the arrays follow in the header's order. A file of another version, model, scheme or codec is refused.
@@ -12,6 +13,7 @@ import hashlib
 import json
 import os
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ from turboquant.schemes import Scheme, parse
 
 MAGIC = b"TQCACHE\0"
 VERSION = 1
-_PREFIX = struct.Struct("<8sII")
+_PREFIX = struct.Struct("<8sIII")
 _DIGEST_BYTES = 32
 _MAX_HEADER = 64 << 20
 _CHUNK = 4 << 20
@@ -96,7 +98,7 @@ def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: st
 def read_header(path: Path | str) -> dict[str, Any]:
     """The header, without reading the arrays or checking the checksum. Raises SnapshotDamaged, SnapshotMismatch."""
     with _opened(Path(path)) as file:
-        return _header(file)[0]
+        return _header(file)
 
 
 def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str | None = None) -> Snapshot:
@@ -107,18 +109,27 @@ def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str
     path = Path(path)
     with _opened(path) as file:
         _verify(file, path)
-        header, _ = _header(file)
+        header = _header(file)
         if header["fingerprint"] != fingerprint:
-            raise SnapshotMismatch("The cache file was made by another model; its text is kept, the cache is rebuilt.")
+            raise SnapshotMismatch("The cache file was made by another model.")
         if scheme is not None and parse(scheme).name != header["scheme"]:
             raise SnapshotMismatch(f"The cache file holds {header['scheme']}, not {parse(scheme)}.")
-        caches = make_cache(model, header["scheme"])
-        layers = header["layers"]
-        if len(layers) != len(caches):
-            raise SnapshotMismatch(f"The cache file has {len(layers)} layers, the model {len(caches)}.")
-        for i, layer in enumerate(layers):
-            caches[i] = _restore(caches[i], layer, file)
+        try:
+            caches = _caches(header, model, file)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # a sound checksum over nonsense: written by something else, or on purpose
+            raise SnapshotDamaged(f"The cache file's header doesn't describe a cache ({error!r}).") from error
     return Snapshot(caches, header["tokens"], header["scheme"])
+
+
+def _caches(header: dict[str, Any], model: Module, file: BinaryIO) -> list[Any]:
+    caches, layers = make_cache(model, header["scheme"]), header["layers"]
+    if len(layers) != len(caches):
+        raise SnapshotMismatch(f"The cache file has {len(layers)} layers, the model {len(caches)}.")
+    restored = [_restore(cache, layer, file) for cache, layer in zip(caches, layers, strict=True)]
+    if {cache.offset for cache in packable(restored)} - {len(header["tokens"])}:
+        raise SnapshotMismatch("The cache file's layers don't hold the tokens that it names.")
+    return restored
 
 
 def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
@@ -150,7 +161,7 @@ def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
 
 
 def _parts(header: bytes, arrays: list[mx.array]) -> Iterator[bytes | memoryview]:
-    yield _PREFIX.pack(MAGIC, VERSION, len(header))
+    yield _PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header))
     yield header
     for array in arrays:  # one at a time: a cut array is a copy
         yield np.array(_as_bytes(array)).data
@@ -163,6 +174,8 @@ def _as_bytes(array: mx.array) -> mx.array:
 def _read(file: BinaryIO, dtype: str, shape: list[int]) -> mx.array:
     kind = getattr(mx, dtype)
     count = int(np.prod(shape, dtype=np.int64)) * kind.size
+    if not 0 <= count <= os.fstat(file.fileno()).st_size - file.tell():
+        raise SnapshotDamaged("The cache file is shorter than its header says.")
     data = np.frombuffer(file.read(count), np.uint8)
     if kind == mx.bool_:
         return mx.array(data.astype(bool)).reshape(shape)
@@ -176,21 +189,22 @@ def _opened(path: Path) -> BinaryIO:
         raise SnapshotDamaged(f"The cache file {path.name} can't be read ({error.strerror}).") from error
 
 
-def _header(file: BinaryIO) -> tuple[dict[str, Any], int]:
+def _header(file: BinaryIO) -> dict[str, Any]:
     file.seek(0)
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
         raise SnapshotDamaged("This isn't a cache file, or its beginning is damaged.")
-    _, version, length = _PREFIX.unpack(prefix)
+    _, version, length, check = _PREFIX.unpack(prefix)
     if version != VERSION:
         raise SnapshotMismatch(f"The cache file has format version {version}; this program reads version {VERSION}.")
-    if length > _MAX_HEADER:
+    text = file.read(length) if length <= _MAX_HEADER else b""
+    if len(text) != length or zlib.crc32(text) != check:
         raise SnapshotDamaged("The cache file's header is damaged.")
-    try:
-        header = json.loads(file.read(length))
-    except ValueError as error:
-        raise SnapshotDamaged("The cache file's header is damaged.") from error
-    return header, _PREFIX.size + length
+    header = json.loads(text)
+    kinds = {"tokens": list, "fingerprint": str, "scheme": str, "layers": list}
+    if not (isinstance(header, dict) and all(isinstance(header.get(name), kind) for name, kind in kinds.items())):
+        raise SnapshotDamaged("The cache file's header doesn't describe a cache.")
+    return header
 
 
 def _verify(file: BinaryIO, path: Path) -> None:

@@ -137,7 +137,9 @@ def test_every_even_dimension_round_trips(bits: int, dim: int, seed: int) -> Non
     assert mx.array_equal(reference.words, ours.words)
     c = codec(dim, bits, 7)
     assert mx.allclose(reference.norms, ours.norms, rtol=2e-3)
-    assert mx.allclose(BACKENDS[1].dequantise(Packed(*reference), c, mx.float32), c.decode_rotated(reference), atol=1e-5)
+    assert mx.allclose(
+        BACKENDS[1].dequantise(Packed(*reference), c, mx.float32), c.decode_rotated(reference), atol=1e-5
+    )
 
 
 def test_codecs_are_shared() -> None:

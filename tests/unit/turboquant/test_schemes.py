@@ -32,7 +32,9 @@ def test_every_pair_of_widths_has_one_name_that_parses_back() -> None:
     assert not parse("none").compresses
 
 
-@pytest.mark.parametrize("name", ["", "turbo", "turbo5", "turbo4v5", "turbo0", "turbo1", "turbo42", "q4", "turbo4v", "4"])
+@pytest.mark.parametrize(
+    "name", ["", "turbo", "turbo5", "turbo4v5", "turbo0", "turbo1", "turbo42", "q4", "turbo4v", "4"]
+)
 def test_an_unknown_scheme_is_refused_with_the_list_of_valid_ones(name: str) -> None:
     with pytest.raises(UnknownScheme) as caught:
         parse(name)
