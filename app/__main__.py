@@ -74,6 +74,7 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     engine = EngineThread()
     window = MainWindow(library, engine, settings, starter.installed, starter.install)
     window.show()
+    QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
     QTimer.singleShot(0, engine, engine.start)
     QTimer.singleShot(0, window, window.start)
     return window, engine
