@@ -34,7 +34,7 @@ from app.events import (
     SwitchProgress,
     SwitchScheme,
 )
-from turboquant import make_cache, plan, report, schemes, snapshot
+from turboquant import TurboQuantCache, make_cache, plan, report, schemes, snapshot
 from turboquant.errors import SnapshotDamaged
 
 # A stop acts between two steps of prefill: small enough for a second on a laptop's CPU.
@@ -63,9 +63,10 @@ class Session:
 
     @classmethod
     def read(cls, loaded: LoadedModel, conversation_id: str, scheme: str | None, path: Path) -> Session:
-        """A session from a cache file. Raises SnapshotDamaged or SnapshotMismatch."""
+        """A session from a cache file. Raises SnapshotDamaged, SnapshotMismatch; UnknownScheme for the one wanted."""
+        wanted = None if scheme is None else schemes.parse(scheme)
         try:
-            stored = snapshot.load(path, loaded.model, loaded.info.fingerprint, scheme)
+            stored = snapshot.load(path, loaded.model, loaded.info.fingerprint, wanted)
             session = cls(loaded, conversation_id, stored.scheme)
             session.caches, session.tokens = stored.caches, [int(token) for token in stored.tokens]
             held = _held_tokens(session.caches, len(session.tokens))
@@ -125,7 +126,7 @@ class Session:
             part = tokens[start : start + self._step]
             with mx.stream(generation_stream):
                 self.loaded.model(mx.array(part)[None], cache=caches)
-                mx.eval([cache.state for cache in caches])
+                mx.eval([_arrays(cache) for cache in caches])
             mx.clear_cache()
             yield start + len(part)
         if stop.is_set():
@@ -228,6 +229,11 @@ class Session:
             resident_bytes=_process.memory_info().rss,
             predicted=tuple((s.name, report.predict(self.caches, s, measured.tokens)) for s in schemes.SCHEMES),
         )
+
+
+def _arrays(cache: Any) -> Any:
+    """What a step of prefill has to compute. The logits aren't in it; neither are copies cut to the tokens held."""
+    return cache.all_arrays() if isinstance(cache, TurboQuantCache) else cache.state
 
 
 def _held_tokens(caches: list[Any], otherwise: int) -> int:

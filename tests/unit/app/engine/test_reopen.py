@@ -159,6 +159,14 @@ def test_another_scheme_or_model_rejects_the_file_and_keeps_the_text(model: Path
         assert finished.text
 
 
+def test_an_unknown_scheme_doesnt_cost_the_file(model: Path, tmp_path: Path) -> None:
+    ask(engine := ready_engine(model, tmp_path), transcript(LONG))
+    list(engine.close())
+    opened = ready_engine(model, tmp_path)
+    assert "turbo4v2" in one(SnapshotRejected, drive(opened, OpenConversation("c", (), "turbo5"))).reason
+    one(SnapshotLoaded, drive(opened, OpenConversation("c", (), "turbo4")))
+
+
 def test_a_disk_that_refuses_costs_only_the_cache(model: Path, tmp_path: Path) -> None:
     ask(engine := ready_engine(model, tmp_path / "s"), transcript(LONG))
     (tmp_path / "s").rmdir()
