@@ -9,30 +9,29 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QWidget
 
 from app import events as ev
-from app.errors import AppError
 from app.library.conversations import Library
-from app.library.records import Message, Switch
+from app.library.records import Message
 from app.library.snapshots import ENDING
 from app.ui import formats
-from app.ui.chart_data import History, Marker, Point
+from app.ui.chart_data import History, Point
+from app.ui.chat_items import ChatItems, marker
 from app.ui.composer import Composer
+from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
-from app.ui.messages import ContextFullCard, Divider, ReplyFigures, ReplyView, UserBubble
+from app.ui.messages import ContextFullCard, ReplyFigures, ReplyView, UserBubble
 from app.ui.notice_bar import NoticeBar
-from app.ui.transcript import ItemMaker, Transcript
+from app.ui.switching import Switching
+from app.ui.transcript import Transcript
 
 log = logging.getLogger(__name__)
 
 SAVE_INTERVAL_MS = 1000
 IDLE_SAVE_MS = 4000
-UNDO_S = 8.0
 
 
 class EngineLink(Protocol):
@@ -83,12 +82,14 @@ class Chat(QObject):
         self.scheme = "turbo4"
         self._turn: Turn | None = None
         self._reply_view: ReplyView | None = None
-        self._pending_switch = ""
-        self._rebuilding: tuple[str, str] | None = None  # conversation, scheme
+        self._items = ChatItems(self._live_reply, self)
+        self._items.retry_clicked.connect(self.on_retry)
+        self._switching = Switching(panel, self)
+        self._deleting = Deleting(library, notices, self._discard, self)
+        self._deleting.restored.connect(self.open)
         self._histories: dict[str, History] = {}
         self._unsaved_samples: list[ev.MemorySample] = []
-        self._deleted: list[str] = []
-        self._leaf: str | None = None
+        self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.ModelLoading: self._model_loading,
             ev.ModelLoaded: self._model_loaded,
@@ -112,8 +113,6 @@ class Chat(QObject):
         self._save_timer.timeout.connect(self.on_save)
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_SAVE_MS)
         self._idle_timer.timeout.connect(self.on_idle)
-        self._forget_timer = QTimer(self, singleShot=True, interval=int(UNDO_S * 1000))
-        self._forget_timer.timeout.connect(self.on_forget_deleted)
         engine.event_emitted.connect(self.on_engine_event)
         composer.sent.connect(self.on_sent)
         composer.stop_clicked.connect(self.stop)
@@ -125,8 +124,7 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current, self._leaf, self._pending_switch = "", None, ""
-        self._reply_view = None
+        self.current, self._reply_view = "", None
         self._histories.pop("", None)
         self._transcript.show_items([])
         self._show_state()
@@ -135,17 +133,15 @@ class Chat(QObject):
     def open(self, conversation_id: str) -> None:
         """Show a conversation and ask the engine to bring its cache back. Raises KeyError."""
         conversation = self._library.conversation(conversation_id)
-        if conversation_id != self.current:
-            self._pending_switch = ""
-        self.current, self.scheme, self._leaf = conversation_id, conversation.scheme, conversation.leaf
-        self._reply_view = None
+        self.current, self.scheme, self._reply_view = conversation_id, conversation.scheme, None
         switches = self._library.switches(conversation_id)
         if conversation_id not in self._histories:
             self._histories[conversation_id] = History(
                 [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
-                [_marker(s) for s in switches],
+                [marker(s) for s in switches],
             )
-        self._transcript.show_items(self._item_makers(self._library.messages(conversation_id), switches))
+        messages = self._library.messages(conversation_id)
+        self._transcript.show_items(self._items.makers(messages, switches, conversation.context_start))
         self._show_state()
         if conversation.snapshot_bytes:
             self._panel.show_snapshot(conversation.snapshot_bytes, 0, loaded=False)
@@ -158,70 +154,20 @@ class Chat(QObject):
 
     def _restore_cache(self) -> None:
         if self.model and self.current and not (self._turn and self._turn.conversation_id == self.current):
-            self._engine.submit(ev.OpenConversation(self.current, self.messages_to_read(), self.scheme, self.params))
+            self._engine.submit(
+                ev.OpenConversation(self.current, self.messages_to_read(self.current), self.scheme, self.params)
+            )
 
-    def _item_makers(self, messages: list[Message], switches: list[Switch]) -> list[ItemMaker]:
-        start = self._library.conversation(self.current).context_start
-        makers: list[ItemMaker] = [partial(self._divider, s) for s in switches if s.after_message is None]
-        for message in messages:
-            if message.id == start and message is not messages[0]:
-                makers.append(self._context_divider)
-            last = message is messages[-1]
-            if message.role == "user":
-                makers.append(partial(UserBubble, message.content))
-            elif message.role == "assistant":
-                makers.append(partial(self._stored_reply, message, last))
-            makers += [partial(self._divider, s) for s in switches if s.after_message == message.id]
-        if messages and messages[-1].role == "user":
-            makers.append(partial(self._missing_reply, messages[-1]))
-        return makers
-
-    def _stored_reply(self, message: Message, last: bool) -> ReplyView:
-        view = ReplyView()
-        if self._turn and self._turn.reply.id == message.id:
-            self._reply_view = view
-            self._connect_reply(view)
-            if self._turn.text:
-                view.add_text(self._turn.text)
-            else:
-                view.show_progress(self._turn.status, self._turn.done, self._turn.total)
-            return view
-        view.finish(message.content, _figures(message))
-        if message.state == "failed":
-            view.fail(AppError(message.error or self.tr("This reply failed.")))
-        if last:
-            self._connect_reply(view)
+    def _live_reply(self, message: Message) -> ReplyView | None:
+        """The view of the reply that is being written, as far as it is, when `message` is that reply."""
+        if self._turn is None or self._turn.reply.id != message.id:
+            return None
+        self._reply_view = view = self._items.reply()
+        if self._turn.text:
+            view.add_text(self._turn.text)
         else:
-            view.drop_retry()
+            view.show_progress(self._turn.status, self._turn.done, self._turn.total)
         return view
-
-    def _missing_reply(self, message: Message) -> ReplyView:
-        view = ReplyView()
-        view.fail(AppError(self.tr("This message has no reply yet.")))
-        self._connect_reply(view)
-        return view
-
-    def _connect_reply(self, view: ReplyView) -> None:
-        view.retry_clicked.connect(self.on_retry)
-
-    def _divider(self, switch: Switch | ev.SchemeSwitched) -> Divider:
-        how = {
-            "encoded": self.tr("in {0}"),
-            "requantised": self.tr("requantised in {0}"),
-            "rebuilt": self.tr("rebuilt in {0}"),
-        }[switch.method].format(formats.seconds(switch.seconds))
-        tip = {
-            "encoded": self.tr("Encoded from what the cache still held exactly."),
-            "requantised": self.tr("Made from data that was compressed before: a little less exact than a rebuild."),
-            "rebuilt": self.tr("The transcript was read again by the model."),
-        }[switch.method]
-        sizes = f"{formats.data_size(switch.bytes_before)} → {formats.data_size(switch.bytes_after)}"
-        return Divider(f"{switch.from_scheme} → {switch.to_scheme}   {sizes}   {how}", tip)
-
-    def _context_divider(self) -> Divider:
-        return Divider(
-            self.tr("The model reads from here on"), self.tr("Older turns were left out to make room; they stay here.")
-        )
 
     # ------------------------------------------------------------ one turn
 
@@ -239,34 +185,32 @@ class Chat(QObject):
 
     def on_retry(self) -> None:
         """Answer the last user message again; what was said before stays in the library as another branch."""
-        view = self.sender()
+        last = self._transcript.items()[-1:]
         user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
         if user is None or self.model is None or self._turn is not None:
             return
-        if isinstance(view, QWidget) and view in self._transcript.items():
-            self._transcript.remove(view)
+        for view in last:
+            if isinstance(view, ReplyView):
+                self._transcript.remove(view)
         self._generate(user.id)
 
     def _generate(self, parent: str) -> None:
         reply = self._library.begin_reply(self.current, self.scheme, parent)
-        self._leaf = reply.id
         self._turn = Turn(self.current, reply, status=self.tr("Reading the prompt"))
-        self._reply_view = ReplyView()
-        self._connect_reply(self._reply_view)
+        self._reply_view = self._items.reply()
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
-        self._engine.submit(
-            ev.Generate(self.current, reply.id, self.messages_to_read(until=parent), self.scheme, self.params)
-        )
+        messages = self.messages_to_read(self.current, until=parent)
+        self._engine.submit(ev.Generate(self.current, reply.id, messages, self.scheme, self.params))
         self._idle_timer.stop()
         self._save_timer.start()
         self._turn_state_changed()
         self.list_changed.emit()
 
-    def messages_to_read(self, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
+    def messages_to_read(self, conversation_id: str, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
         """What the model reads: the branch from where its context starts, without replies that say nothing."""
-        messages = self._library.messages(self.current)
-        start = self._library.conversation(self.current).context_start
+        messages = self._library.messages(conversation_id)
+        start = self._library.conversation(conversation_id).context_start
         places = [index for index, m in enumerate(messages) if m.id == start]
         messages = messages[places[0] :] if places else messages
         ends = [index for index, m in enumerate(messages) if m.id == until]
@@ -285,17 +229,17 @@ class Chat(QObject):
 
     def stop(self) -> None:
         """Stop the reply or the rebuild of the conversation on screen."""
-        if self.generating or (self._rebuilding and self._rebuilding[0] == self.current):
+        if self.generating or self._switching.runs(self.current):
             self._engine.stop()
 
     # ------------------------------------------------------------ the scheme
 
     def on_scheme_picked(self, name: str) -> None:
         if self.generating:
-            self._pending_switch = "" if name == self.scheme else name
-            self._show_pending()
+            self._switching.wait(self.current, name)
+            self._switching.show(self.current)
         elif self.current and self.model:
-            self._switch(name)
+            self._switch(self.current, name)
         else:
             self.scheme = name
             if self.current:
@@ -303,30 +247,17 @@ class Chat(QObject):
             self._show_state()
             self.list_changed.emit()
 
-    def _switch(self, name: str) -> None:
-        self._rebuilding = (self.current, name)
-        self._engine.submit(ev.SwitchScheme(self.current, name, self.messages_to_read(), self.params))
-        self._show_pending()
+    def _switch(self, conversation_id: str, name: str) -> None:
+        self._switching.begin(conversation_id, name)
+        messages = self.messages_to_read(conversation_id)
+        self._engine.submit(ev.SwitchScheme(conversation_id, name, messages, self.params))
+        self._switching.show(self.current)
         self._turn_state_changed()
 
     def on_cancel_switch(self) -> None:
-        if self._pending_switch:
-            self._pending_switch = ""
-            self._show_pending()
-        else:
+        if not self._switching.take(self.current):
             self._engine.stop()
-
-    def _show_pending(self, done: int = 0, total: int = 0) -> None:
-        text = ""
-        if self._pending_switch:
-            text = self.tr("{0} after this reply").format(self._pending_switch)
-        elif self._rebuilding and self._rebuilding[0] == self.current:
-            text = self.tr("Changing to {0}…").format(self._rebuilding[1])
-            if total:
-                text = self.tr("Rebuilding as {0}: {1} of {2} tokens").format(
-                    self._rebuilding[1], formats.count(done), formats.count(total)
-                )
-        self._panel.show_pending(text, done, total)
+        self._switching.show(self.current)
 
     # ------------------------------------------------------------ titles, deleting
 
@@ -336,33 +267,16 @@ class Chat(QObject):
 
     def delete(self, conversation_id: str) -> None:
         """Take it off the list; for some seconds the notice brings it back."""
-        title = self._library.conversation(conversation_id).title
         if self._turn and self._turn.conversation_id == conversation_id:
             self._engine.stop()
-        self._library.delete(conversation_id)
-        self._deleted.append(conversation_id)
-        self._forget_timer.start()
-        self._notices.show_notice(
-            self.tr("“{0}” was deleted.").format(title),
-            self.tr("Undo"),
-            partial(self.undelete, conversation_id),
-            UNDO_S,
-        )
+        self._deleting.delete(conversation_id)
         if conversation_id == self.current:
             self.new()
         self.list_changed.emit()
 
-    def undelete(self, conversation_id: str) -> None:
-        self._library.restore(conversation_id)
-        if conversation_id in self._deleted:
-            self._deleted.remove(conversation_id)
-        self.open(conversation_id)
-
-    def on_forget_deleted(self) -> None:
-        for conversation_id in self._deleted:
-            self._engine.submit(ev.DiscardCache(conversation_id))
-            self._histories.pop(conversation_id, None)
-        self._deleted.clear()
+    def _discard(self, conversation_id: str) -> None:
+        self._engine.submit(ev.DiscardCache(conversation_id))
+        self._histories.pop(conversation_id, None)
 
     # ------------------------------------------------------------ what the widgets show
 
@@ -376,7 +290,7 @@ class Chat(QObject):
         self._panel.chart.show_history(self._histories.setdefault(self.current, History()), self.scheme)
         context = self.model.context_tokens if self.model else 0
         self._composer.set_context(self._histories[self.current].last_tokens(), context)
-        self._show_pending()
+        self._switching.show(self.current)
         self._turn_state_changed()
 
     def _turn_state_changed(self) -> None:
@@ -394,9 +308,7 @@ class Chat(QObject):
             return self.tr("A reply is being written in “{0}”").format(title)
         if any(isinstance(item, ContextFullCard) for item in self._transcript.items()):
             return self.tr("The context is full: choose above how to go on")
-        if self._rebuilding and self._rebuilding[0] == self.current:
-            return self.tr("The cache is changing to {0}").format(self._rebuilding[1])
-        return ""
+        return self._switching.reason(self.current)
 
     # ------------------------------------------------------------ the engine's events
 
@@ -404,6 +316,8 @@ class Chat(QObject):
         self._handlers[type(event)](event)
 
     def _model_loading(self, event: ev.ModelLoading) -> None:
+        if self.model is not None:
+            self._path_before = self.model.path
         self.loading, self.model = event.name, None
         self._turn_state_changed()
         self.model_changed.emit()
@@ -421,6 +335,9 @@ class Chat(QObject):
         self._turn_state_changed()
         self.model_changed.emit()
         self.model_failed.emit(event.error)
+        if self._path_before and self._path_before != event.path:
+            path, self._path_before = self._path_before, ""
+            self.load_model(path)
 
     def _prefill_started(self, event: ev.PrefillStarted) -> None:
         if self._turn:
@@ -506,15 +423,15 @@ class Chat(QObject):
 
     def _end_turn(self) -> None:
         """The turn is over: write down what is left, then do what waited for it."""
+        ended = self._turn.conversation_id if self._turn else ""
         self._turn, self._reply_view = None, None
         self._save_timer.stop()
         self.on_save()
-        self._leaf = self._library.conversation(self.current).leaf if self.current else None
         self._idle_timer.start()
-        pending, self._pending_switch = self._pending_switch, ""
+        waiting = self._switching.take(ended)
         self._turn_state_changed()
-        if pending and self.current and self.model:
-            self._switch(pending)
+        if waiting and self.model:
+            self._switch(ended, waiting)
         self.list_changed.emit()
 
     # ------------------------------------------------------------ when the context is full
@@ -523,13 +440,12 @@ class Chat(QObject):
         return next(m for m in reversed(self._library.messages(self.current)) if m.role == "user")
 
     def on_drop_turns(self, turns: int) -> None:
-        read = self.messages_to_read()
+        read = self.messages_to_read(self.current)
         users = [m.message_id for m in read if m.role == "user"]
         self._library.set_context_start(self.current, users[turns])
         leaf = self._last_user_message().id
         self.open(self.current)
-        for item in self._transcript.items()[-1:]:
-            self._transcript.remove(item)  # "no reply yet" stands where the new reply comes
+        self._transcript.remove(self._transcript.items()[-1])  # "no reply yet" stands where the new reply comes
         self._generate(leaf)
 
     def on_move_to_new(self) -> None:
@@ -549,9 +465,8 @@ class Chat(QObject):
     # ------------------------------------------------------------ switches and snapshots
 
     def _switch_progress(self, event: ev.SwitchProgress) -> None:
-        if event.conversation_id == self.current:
-            self._rebuilding = self._rebuilding or (self.current, "")
-            self._show_pending(event.done_tokens, event.total_tokens)
+        self._switching.progress(event.done_tokens, event.total_tokens)
+        self._switching.show(self.current)
 
     def _scheme_switched(self, event: ev.SchemeSwitched) -> None:
         leaf = self._library.conversation(event.conversation_id).leaf
@@ -561,13 +476,13 @@ class Chat(QObject):
             self._library.record_switch(event, leaf)
             history = self._histories.get(event.conversation_id)
             if history is not None:
-                history.markers.append(_marker(event))
+                history.markers.append(marker(event))
         if event.conversation_id == self.current:
             self.scheme = event.to_scheme
             self._panel.picker.set_current(event.to_scheme)
             self._panel.chart.set_scheme(event.to_scheme)
             if event.method != "empty":
-                self._transcript.append(self._divider(event))
+                self._transcript.append(self._items.divider(event))
         self._switch_over()
 
     def _switch_failed(self, event: ev.SwitchFailed) -> None:
@@ -576,8 +491,8 @@ class Chat(QObject):
         self._switch_over()
 
     def _switch_over(self) -> None:
-        self._rebuilding = None
-        self._show_pending()
+        self._switching.end()
+        self._switching.show(self.current)
         self._turn_state_changed()
         self._idle_timer.start()
         self.list_changed.emit()
@@ -612,12 +527,3 @@ class Chat(QObject):
     def on_idle(self) -> None:
         if self._turn is None:
             self._engine.submit(ev.SaveSnapshots())
-
-
-def _marker(switch: Switch | ev.SchemeSwitched) -> Marker:
-    s = switch
-    return Marker(s.tokens, s.from_scheme, s.to_scheme, s.bytes_before, s.bytes_after, s.method)
-
-
-def _figures(m: Message) -> ReplyFigures:
-    return ReplyFigures(m.scheme, m.generated_tokens, m.tokens_per_s, m.prompt_tokens, m.reused_tokens, m.state)

@@ -260,7 +260,7 @@ def test_delete_can_be_undone(bench: Bench) -> None:
     next(b for b in bench.window.notices.findChildren(QPushButton) if b.text() == "Undo").click()
     assert [c.id for c in bench.library.conversations()] == [conversation]
     assert bench.said() == ["Keep me"]
-    bench.chat.on_forget_deleted()
+    bench.chat._deleting.on_timeout()
     assert not any(isinstance(c, ev.DiscardCache) for c in bench.engine.received)
 
 
@@ -268,7 +268,7 @@ def test_a_deleted_conversation_gives_up_its_cache(bench: Bench) -> None:
     bench.say("Forget me")
     conversation = bench.chat.current
     bench.chat.delete(conversation)
-    bench.chat.on_forget_deleted()
+    bench.chat._deleting.on_timeout()
     bench.rest()
     assert conversation not in bench.engine.caches
 
