@@ -1,0 +1,126 @@
+"""The command line: the fields that it promises, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turboquant import backends
+from turboquant.__main__ import main
+from turboquant.schemes import SCHEMES, parse
+
+GENESIS = (
+    "In the beginning God created the heaven and the earth. And the earth was without form, and void; and darkness was "
+    "upon the face of the deep. And the Spirit of God moved upon the face of the waters. And God said, Let there be "
+    "light: and there was light. And God saw the light, that it was good: and God divided the light from the darkness. "
+)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    return captured.err
+
+
+def test_schemes_lists_names_widths_and_ratios(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = answer(capsys, "schemes", "--head-dim", "80")
+    assert [row["name"] for row in rows] == [scheme.name for scheme in SCHEMES]
+    for row in rows:
+        scheme = parse(row["name"])
+        assert (row["key_bits"], row["value_bits"]) == (scheme.key_bits, scheme.value_bits)
+        assert row["bytes_per_token_per_head"] == scheme.bytes_per_token(80)
+        assert row["ratio"] == pytest.approx(320 / row["bytes_per_token_per_head"], abs=1e-4)
+
+
+def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schemes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(SCHEMES)
+    assert lines[0].split() == ["name", "key_bits", "value_bits", "bytes_per_token_per_head", "ratio"]
+
+
+def test_a_head_dim_without_a_codec_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "7" in refused(capsys, "schemes", "--head-dim", "7")
+
+
+def test_bench_measures_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--tokens", "256,300", "--schemes", "turbo4,turbo0v2", "--head-dim", "64", "--kv-heads", "2"]
+    result = answer(capsys, "bench", *arguments, "--group", "2", "--repeats", "2")
+    assert set(result) >= {"machine", "backend", "rows"}
+    assert result["backend"] == backends.choose().name
+    assert [(row["T"], row["scheme"]) for row in result["rows"]] == [
+        (tokens, scheme) for tokens in (256, 300) for scheme in ("turbo4", "turbo0v2")
+    ]
+    for row in result["rows"]:
+        assert (row["head_dim"], row["kv_heads"], row["group"]) == (64, 2, 2)
+        assert all(row[name] > 0 for name in ("ours_ms", "mlx_fp16_ms", "mlx_fp32_ms", "mlx_affine4_ms"))
+
+
+def test_eval_refuses_bad_input_before_any_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text(GENESIS)
+    assert "turbo4v2" in refused(capsys, "eval", "--text", str(text), "--schemes", "turbo4,turbo5")
+    assert "can't be read" in refused(capsys, "eval", "--text", str(tmp_path / "missing"))
+    assert "config.json" in refused(capsys, "eval", "--text", str(text), "--model", str(tmp_path))
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\xfa")
+    assert "can't be read" in refused(capsys, "eval", "--text", str(tmp_path / "bytes"))
+
+
+def test_eval_on_the_real_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, starter_model_path: Path) -> None:
+    """Short, and through the decode path: no scheme is no change, and fewer bits are further away."""
+    text = tmp_path / "text"
+    text.write_text(GENESIS * 3)
+    arguments = ["--model", str(starter_model_path), "--text", str(text), "--prompt", "140", "--tokens", "24"]
+    result = answer(capsys, "eval", *arguments, "--schemes", "none,turbo4,turbo2")
+    assert set(result) == {"model", "backend", "results"}
+    none, turbo4, turbo2 = result["results"]
+    assert set(none) == {"scheme", "ppl", "kld", "top1", "kv_used_bytes", "kv_fp16_bytes", "seconds"}
+    assert none["kld"] < 1e-4
+    assert none["top1"] == 1
+    assert none["kld"] < turbo4["kld"] < turbo2["kld"] < 1
+    assert turbo4["ppl"] == pytest.approx(none["ppl"], rel=0.05)
+    assert none["kv_fp16_bytes"] == 164 * 30 * 3 * 2 * 64 * 2
+    assert none["kv_used_bytes"] > turbo4["kv_used_bytes"] > turbo2["kv_used_bytes"]
+    assert not math.isnan(turbo2["ppl"])
+    short = [*arguments[:4], "--prompt", "4000"]
+    assert "longer text" in refused(capsys, "eval", *short)
+
+
+def test_the_program_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "turboquant", "schemes", "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["name"] == "none"
+
+
+def test_selftest_finds_nothing_here_and_a_wrong_backend_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from turboquant import selftest
+    from turboquant.selftest import Check
+
+    monkeypatch.setattr(selftest, "HEAD_DIMS", (64, 80))
+    result = answer(capsys, "selftest")
+    assert result["ok"]
+    assert {check["operation"] for check in result["checks"]} == {"encode", "dequantise", "attend"}
+    wrong = backends.choose().__class__()
+    attend = wrong.attend
+    monkeypatch.setattr(wrong, "attend", lambda *arguments: attend(*arguments) * 1.1)
+    monkeypatch.setattr(backends, "choose", lambda: wrong)
+    failed = [check for check in selftest.run() if not check.ok]
+    assert {check.operation for check in failed} == {"attend"}
+    assert not Check("attend", "", 2.0, 1.0, 0.0).ok
+    assert main(["selftest"]) == 1
