@@ -49,11 +49,17 @@ class History:
     points: list[Point] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: Point) -> bool:
+        """False when nothing was new: the newest point is then only told what is predicted."""
+        last = self.points[-1] if self.points else None
+        if last and (last.tokens, last.used_bytes, last.scheme) == (point.tokens, point.used_bytes, point.scheme):
+            self.points[-1] = point
+            return False
         if self.points and point.tokens < self.points[-1].tokens:
             self.points = [p for p in self.points if p.tokens <= point.tokens]
             self.markers = [m for m in self.markers if m.tokens <= point.tokens]
         self.points.append(point)
+        return True
 
     def fp16_per_token(self) -> float:
         known = next((p for p in reversed(self.points) if p.fp16_bytes and p.tokens), None)

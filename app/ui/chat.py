@@ -6,59 +6,31 @@ The user's message is committed before the engine hears of it; a reply that stre
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app import events as ev
 from app.library.conversations import Library
 from app.library.records import Message
-from app.library.snapshots import ENDING
 from app.ui import formats
-from app.ui.chart_data import History, Point
-from app.ui.chat_items import ChatItems, marker
+from app.ui.cache_view import CacheView
+from app.ui.cards import ContextFullCard
+from app.ui.chat_items import ChatItems
 from app.ui.composer import Composer
 from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
-from app.ui.messages import ContextFullCard, ReplyFigures, ReplyView, UserBubble
+from app.ui.messages import ReplyFigures, ReplyView, UserBubble
 from app.ui.notice_bar import NoticeBar
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
+from app.ui.turn import EngineLink, Turn
 
 log = logging.getLogger(__name__)
 
 SAVE_INTERVAL_MS = 1000
 IDLE_SAVE_MS = 4000
-
-
-class EngineLink(Protocol):
-    """What the chat asks of an engine thread; the tests' scripted engine has the same."""
-
-    event_emitted: Any
-
-    def submit(self, command: ev.Command) -> None: ...
-
-    def stop(self) -> None: ...
-
-
-@dataclass
-class Turn:
-    """The reply that is being made, in the conversation on screen or in another."""
-
-    conversation_id: str
-    reply: Message
-    text: str = ""
-    saved_text: str = ""
-    prompt_tokens: int = 0
-    reused_tokens: int = 0
-    status: str = ""
-    done: int = 0
-    total: int = 0
-    first_tokens: int = 0
-    first_at: float = 0.0
 
 
 class Chat(QObject):
@@ -87,8 +59,7 @@ class Chat(QObject):
         self._switching = Switching(panel, self)
         self._deleting = Deleting(library, notices, self._discard, self)
         self._deleting.restored.connect(self.open)
-        self._histories: dict[str, History] = {}
-        self._unsaved_samples: list[ev.MemorySample] = []
+        self._cache = CacheView(library, panel, notices, self)
         self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.ModelLoading: self._model_loading,
@@ -96,7 +67,7 @@ class Chat(QObject):
             ev.ModelFailed: self._model_failed,
             ev.PrefillStarted: self._prefill_started,
             ev.PrefillProgress: self._prefill_progress,
-            ev.CachePlanned: self._cache_planned,
+            ev.CachePlanned: self._cache.planned,
             ev.TokenBatch: self._token_batch,
             ev.MemorySample: self._memory_sample,
             ev.TurnFinished: self._turn_finished,
@@ -106,8 +77,8 @@ class Chat(QObject):
             ev.SchemeSwitched: self._scheme_switched,
             ev.SwitchFailed: self._switch_failed,
             ev.SnapshotSaved: self._snapshot_saved,
-            ev.SnapshotLoaded: self._snapshot_loaded,
-            ev.SnapshotRejected: self._snapshot_rejected,
+            ev.SnapshotLoaded: self._cache.snapshot_loaded,
+            ev.SnapshotRejected: self._cache.snapshot_rejected,
         }
         self._save_timer = QTimer(self, interval=SAVE_INTERVAL_MS)
         self._save_timer.timeout.connect(self.on_save)
@@ -125,7 +96,6 @@ class Chat(QObject):
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
         self.current, self._reply_view = "", None
-        self._histories.pop("", None)
         self._transcript.show_items([])
         self._show_state()
         self.list_changed.emit()
@@ -135,16 +105,9 @@ class Chat(QObject):
         conversation = self._library.conversation(conversation_id)
         self.current, self.scheme, self._reply_view = conversation_id, conversation.scheme, None
         switches = self._library.switches(conversation_id)
-        if conversation_id not in self._histories:
-            self._histories[conversation_id] = History(
-                [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
-                [marker(s) for s in switches],
-            )
         messages = self._library.messages(conversation_id)
         self._transcript.show_items(self._items.makers(messages, switches, conversation.context_start))
         self._show_state()
-        if conversation.snapshot_bytes:
-            self._panel.show_snapshot(conversation.snapshot_bytes, 0, loaded=False)
         self._restore_cache()
         self.list_changed.emit()
 
@@ -185,13 +148,12 @@ class Chat(QObject):
 
     def on_retry(self) -> None:
         """Answer the last user message again; what was said before stays in the library as another branch."""
-        last = self._transcript.items()[-1:]
+        views = [item for item in self._transcript.items() if isinstance(item, ReplyView)]
         user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
         if user is None or self.model is None or self._turn is not None:
             return
-        for view in last:
-            if isinstance(view, ReplyView):
-                self._transcript.remove(view)
+        if views:
+            self._transcript.remove(views[-1])
         self._generate(user.id)
 
     def _generate(self, parent: str) -> None:
@@ -276,7 +238,7 @@ class Chat(QObject):
 
     def _discard(self, conversation_id: str) -> None:
         self._engine.submit(ev.DiscardCache(conversation_id))
-        self._histories.pop(conversation_id, None)
+        self._cache.forget(conversation_id)
 
     # ------------------------------------------------------------ what the widgets show
 
@@ -285,11 +247,8 @@ class Chat(QObject):
 
     def _show_state(self) -> None:
         """Everything beside the transcript, for the conversation and model at hand."""
-        self._panel.clear()
-        self._panel.picker.set_current(self.scheme)
-        self._panel.chart.show_history(self._histories.setdefault(self.current, History()), self.scheme)
-        context = self.model.context_tokens if self.model else 0
-        self._composer.set_context(self._histories[self.current].last_tokens(), context)
+        self._cache.show(self.current, self.scheme)
+        self._composer.set_context(self._cache.history(self.current).last_tokens(), self._context_tokens())
         self._switching.show(self.current)
         self._turn_state_changed()
 
@@ -357,40 +316,25 @@ class Chat(QObject):
         if self.generating and self._reply_view:
             self._reply_view.show_progress(self._turn.status, done, total)
 
-    def _cache_planned(self, event: ev.CachePlanned) -> None:
-        if event.conversation_id == self.current:
-            self._panel.engagement.set_layers(event.layers)
-
     def _token_batch(self, event: ev.TokenBatch) -> None:
         if self._turn is None or self._turn.reply.id != event.reply_id:
             return
         self._turn.text += event.text
-        self._show_speed(event.generated_tokens)
+        rate = self._turn.rate(event.generated_tokens)
         if self.generating and self._reply_view:
             self._reply_view.add_text(event.text)
-
-    def _show_speed(self, generated: int) -> None:
-        """Tokens a second since the first ones came."""
-        turn, now = self._turn, time.monotonic()
-        assert turn is not None
-        if not turn.first_tokens:
-            turn.first_tokens, turn.first_at = generated, now
-        elif self.generating and now - turn.first_at > 0.5:
-            self._panel.show_speed((generated - turn.first_tokens) / (now - turn.first_at))
+            if rate:
+                self._panel.show_speed(rate)
 
     def _memory_sample(self, event: ev.MemorySample) -> None:
-        self._unsaved_samples.append(event)
-        history = self._histories.get(event.conversation_id)
-        if history is not None and event.tokens:
-            history.add(Point.of(event))
+        self._cache.measured(event, self._context_tokens())
         if event.conversation_id == self.current:
-            context = self.model.context_tokens if self.model else 0
-            if event.tokens:
-                self._panel.show_sample(event, context)
-                self._panel.chart.refresh()
-            self._composer.set_context(event.tokens, context)
+            self._composer.set_context(event.tokens, self._context_tokens())
         if self._turn is None:
-            self.on_save()
+            self._cache.save()
+
+    def _context_tokens(self) -> int:
+        return self.model.context_tokens if self.model else 0
 
     def _turn_finished(self, event: ev.TurnFinished) -> None:
         self._library.finish_reply(event)
@@ -469,18 +413,9 @@ class Chat(QObject):
         self._switching.show(self.current)
 
     def _scheme_switched(self, event: ev.SchemeSwitched) -> None:
-        leaf = self._library.conversation(event.conversation_id).leaf
-        if event.method == "empty":
-            self._library.set_scheme(event.conversation_id, event.to_scheme)
-        else:
-            self._library.record_switch(event, leaf)
-            history = self._histories.get(event.conversation_id)
-            if history is not None:
-                history.markers.append(marker(event))
+        self._cache.switched(event)
         if event.conversation_id == self.current:
             self.scheme = event.to_scheme
-            self._panel.picker.set_current(event.to_scheme)
-            self._panel.chart.set_scheme(event.to_scheme)
             if event.method != "empty":
                 self._transcript.append(self._items.divider(event))
         self._switch_over()
@@ -498,28 +433,12 @@ class Chat(QObject):
         self.list_changed.emit()
 
     def _snapshot_saved(self, event: ev.SnapshotSaved) -> None:
-        fingerprint = self.model.fingerprint if self.model else ""
-        self._library.record_snapshot(event, event.conversation_id + ENDING, fingerprint)
-        if event.conversation_id == self.current:
-            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=False)
-
-    def _snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
-        if event.conversation_id == self.current:
-            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=True)
-
-    def _snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
-        self._library.forget_snapshots([event.conversation_id])
-        self._notices.show_notice(
-            self.tr(
-                "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
-            ).format(event.reason.rstrip(".") + ".")
-        )
+        self._cache.snapshot_saved(event, self.model.fingerprint if self.model else "")
 
     # ------------------------------------------------------------ writing down
 
     def on_save(self) -> None:
-        samples, self._unsaved_samples = self._unsaved_samples, []
-        self._library.record_samples([s for s in samples if s.tokens])
+        self._cache.save()
         if self._turn and self._turn.text != self._turn.saved_text:
             self._turn.saved_text = self._turn.text
             self._library.update_partial(self._turn.reply.id, self._turn.text)

@@ -11,8 +11,9 @@ from app import events as ev
 from app.errors import AppError
 from app.library.records import Message, Switch
 from app.ui import formats
+from app.ui.cards import Divider
 from app.ui.chart_data import Marker
-from app.ui.messages import Divider, ReplyFigures, ReplyView, UserBubble
+from app.ui.messages import ReplyFigures, ReplyView, UserBubble
 from app.ui.transcript import ItemMaker
 
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QInputMethodEvent, QKeyEvent, QPa
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app.ui import formats, theme
-from app.ui.messages import small_label
+from app.ui.cards import small_label
 
 MAX_LINES = 9
 

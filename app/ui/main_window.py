@@ -30,12 +30,13 @@ from app.library.conversations import Library
 from app.settings import Settings
 from app.ui import formats, theme
 from app.ui.actions import Actions
-from app.ui.chat import Chat, EngineLink
+from app.ui.chat import Chat
 from app.ui.composer import Composer
 from app.ui.memory_panel import MemoryPanel
 from app.ui.notice_bar import NoticeBar
 from app.ui.sidebar import Sidebar
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
+from app.ui.turn import EngineLink
 from app.ui.welcome import Install, InstallJob, Welcome
 
 log = logging.getLogger(__name__)

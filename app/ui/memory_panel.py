@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from app.events import LayerVerdict, MemorySample
 from app.ui import formats, theme
+from app.ui.cards import small_label
 from app.ui.memory_chart import MemoryChart
-from app.ui.messages import small_label
 from app.ui.scheme_picker import SchemePicker
 
 FIRST_TOKENS = 4

@@ -15,8 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.library.conversations import Library
 from app.settings import Settings
 from app.ui import theme
+from app.ui.cards import Divider
 from app.ui.main_window import MainWindow
-from app.ui.messages import Divider, ReplyView, UserBubble
+from app.ui.messages import ReplyView, UserBubble
 from tests.ui.fake_engine import FakeEngine
 
 MODEL = "/models/Tiny-1B"

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from app import events as ev
 from app.errors import AppError
 from app.ui import faults, formats, theme
-from app.ui.messages import Card, ContextFullCard, ReplyView
+from app.ui.cards import Card, ContextFullCard
+from app.ui.messages import ReplyView
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine, cache_bytes
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import pytest
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.errors import AppError, Interrupted
 from app.events import TurnFinished
@@ -76,7 +77,7 @@ def long_conversation(bench: Bench, messages: int) -> str:
     return conversation.id
 
 
-def test_500_messages_open_from_the_end_and_grow_upwards(bench: Bench) -> None:
+def test_500_messages_open_from_the_end_and_grow_upwards(bench: Bench, qtbot: QtBot) -> None:
     conversation = long_conversation(bench, 500)
     started = time.perf_counter()
     bench.chat.open(conversation)
@@ -87,11 +88,12 @@ def test_500_messages_open_from_the_end_and_grow_upwards(bench: Bench) -> None:
     assert bench.replies()[-1].startswith("Answer **249**")
     bar = bench.transcript.verticalScrollBar()
     assert bar.value() == bar.maximum()
-    QTest.qWait(20)
+    seen = bench.transcript.items()[0]
     bar.setValue(bench.transcript.viewport().height() // 2)
-    QTest.qWait(20)
+    place = seen.mapTo(bench.transcript, QPoint(0, 0)).y()
     assert len(bench.transcript.items()) > FIRST_PAGE
-    assert bar.value() > bench.transcript.viewport().height(), "what was read stays in view"
+    qtbot.waitUntil(lambda: bar.value() > bench.transcript.viewport().height())
+    assert abs(seen.mapTo(bench.transcript, QPoint(0, 0)).y() - place) <= 2, "what is read stays in view"
 
 
 def test_the_scroll_position_stays_while_text_comes_in(bench: Bench) -> None:
@@ -262,7 +264,7 @@ def test_shortcuts_are_unique_and_work(bench: Bench) -> None:
 # ---------------------------------------------------------------- installing the starter
 
 
-def test_the_starter_is_installed_with_progress(start: Start, qtbot: object, tmp_path: object) -> None:
+def test_the_starter_is_installed_with_progress(start: Start, qtbot: QtBot, tmp_path: object) -> None:
     bench = start(FakeEngine(), load=False)
     bench.window.start()
     bench.window._install._install = lambda report: (report("Fetching", 0.5), tmp_path)[1]
@@ -283,12 +285,12 @@ def test_the_starter_is_installed_with_progress(start: Start, qtbot: object, tmp
         (Interrupted(), None),
     ],
 )
-def test_an_installation_that_fails_says_so(qtbot: object, error: Exception, shown: str | None) -> None:
+def test_an_installation_that_fails_says_so(qtbot: QtBot, error: Exception, shown: str | None) -> None:
     def install(report: object) -> object:
         raise error
 
     job = InstallJob(install)  # type: ignore[arg-type]
-    with qtbot.waitSignal(job.failed, timeout=5000) as caught:  # type: ignore[attr-defined]
+    with qtbot.waitSignal(job.failed, timeout=5000) as caught:
         job.start()
     (failed,) = caught.args
     assert (str(failed) if failed else None) == shown

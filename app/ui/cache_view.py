@@ -1,0 +1,94 @@
+"""What is known of each conversation's cache: measured, drawn in the panel, and kept in the library."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from app import events as ev
+from app.library.conversations import Library
+from app.library.snapshots import ENDING
+from app.ui.chart_data import History, Point
+from app.ui.chat_items import marker
+from app.ui.memory_panel import MemoryPanel
+from app.ui.notice_bar import NoticeBar
+
+
+class CacheView(QObject):
+    """Shows one conversation at a time (`show`), and follows the others unseen."""
+
+    def __init__(self, library: Library, panel: MemoryPanel, notices: NoticeBar, parent: QObject) -> None:
+        super().__init__(parent)
+        self._library, self._panel, self._notices = library, panel, notices
+        self._current = ""
+        self._histories: dict[str, History] = {}
+        self._unsaved: list[ev.MemorySample] = []
+
+    def show(self, conversation_id: str, scheme: str) -> None:
+        """Bring this conversation's history into the panel; an empty id is a conversation without one."""
+        self._current = conversation_id
+        self._panel.clear()
+        self._panel.picker.set_current(scheme)
+        self._panel.chart.show_history(self.history(conversation_id), scheme)
+        if conversation_id:
+            size = self._library.conversation(conversation_id).snapshot_bytes
+            self._panel.show_snapshot(size, 0, loaded=False)
+
+    def history(self, conversation_id: str) -> History:
+        if not conversation_id:
+            return History()
+        if conversation_id not in self._histories:
+            self._histories[conversation_id] = History(
+                [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
+                [marker(s) for s in self._library.switches(conversation_id) if s.method != "empty"],
+            )
+        return self._histories[conversation_id]
+
+    def forget(self, conversation_id: str) -> None:
+        self._histories.pop(conversation_id, None)
+
+    def save(self) -> None:
+        """Write down what was measured since the last time."""
+        samples, self._unsaved = self._unsaved, []
+        self._library.record_samples(samples)
+
+    # ------------------------------------------------------------ the engine's events
+
+    def planned(self, event: ev.CachePlanned) -> None:
+        if event.conversation_id == self._current:
+            self._panel.engagement.set_layers(event.layers)
+
+    def measured(self, event: ev.MemorySample, context_tokens: int) -> None:
+        if not event.tokens:
+            return
+        if self.history(event.conversation_id).add(Point.of(event)):
+            self._unsaved.append(event)
+        if event.conversation_id == self._current:
+            self._panel.show_sample(event, context_tokens)
+            self._panel.chart.refresh()
+
+    def switched(self, event: ev.SchemeSwitched) -> None:
+        if event.method == "empty":
+            self._library.set_scheme(event.conversation_id, event.to_scheme)
+        else:
+            history = self.history(event.conversation_id)  # read before the row is there, else it would come twice
+            self._library.record_switch(event, self._library.conversation(event.conversation_id).leaf)
+            history.markers.append(marker(event))
+        if event.conversation_id == self._current:
+            self._panel.picker.set_current(event.to_scheme)
+            self._panel.chart.set_scheme(event.to_scheme)
+
+    def snapshot_saved(self, event: ev.SnapshotSaved, fingerprint: str) -> None:
+        self._library.record_snapshot(event, event.conversation_id + ENDING, fingerprint)
+        if event.conversation_id == self._current:
+            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=False)
+
+    def snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
+        if event.conversation_id == self._current:
+            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=True)
+
+    def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
+        self._library.forget_snapshots([event.conversation_id])
+        words = self.tr(
+            "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
+        )
+        self._notices.show_notice(words.format(event.reason.rstrip(".") + "."))
