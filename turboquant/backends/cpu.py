@@ -93,12 +93,13 @@ class NumbaBackend(ReferenceBackend):
         mx.eval(queries32, *[a for b in _buffers(kv) for a in b.arrays()])
         q = np.asarray(queries32).reshape(batch * heads, rows, key_dim) * np.float32(scale * LOG2_E)
         keys, values = kv.body_keys, kv.body_values
-        key_words, key_norms, key_table, key_bits, key_mixer, fold = _packed(keys)
-        value_words, value_norms, value_table, value_bits, value_mixer, value_signs = _packed(values)
-        if key_bits and kv.channel_scale is not None:
+        key_mixer, fold = _rotation(keys)
+        value_mixer, value_signs = _rotation(values)
+        packed_keys = isinstance(keys, PackedBuffer) and keys.count
+        if packed_keys and kv.channel_scale is not None:
             fold = fold / _numpy(kv.channel_scale.astype(mx.float32)).reshape(batch * heads, key_dim)
         lifted, starts = np.zeros((batch * heads, rows, 1), np.float32), [0]
-        if key_bits and kv.offsets is not None:
+        if packed_keys and kv.offsets is not None:
             offsets = _numpy(kv.offsets.astype(mx.float32)).reshape(batch * heads, -1, key_dim)
             lifted, starts = np.ascontiguousarray(q @ offsets.transpose(0, 2, 1)), list(kv.segment_starts)
         sink = np.full((batch * heads, rows), LOWEST, np.float32)
@@ -112,21 +113,9 @@ class NumbaBackend(ReferenceBackend):
             key_mixer,
             lifted,
             np.array([*starts, values.count], np.int64),
-            _halves(kv.first_keys.array),
-            _halves(kv.first_values.array),
-            _halves(keys.array if isinstance(keys, Buffer) and keys.count else None),
-            key_words,
-            key_norms,
-            key_table,
-            key_bits,
-            value_words,
-            value_norms,
-            value_table,
-            value_bits,
+            *map(_stretch, _buffers(kv)),
             value_mixer,
             value_signs[0],
-            _halves(kv.tail_keys.array),
-            _halves(kv.tail_values.array),
             np.array([kv.first_keys.count, values.count, kv.tail_keys.count], np.int64),
             kv.tail_keys.array.dtype == mx.bfloat16,
             length if mask == "causal" else 1,
@@ -141,28 +130,31 @@ def _buffers(kv: Stretches) -> list[Any]:
     return [kv.first_keys, kv.first_values, kv.body_keys, kv.body_values, kv.tail_keys, kv.tail_values]
 
 
-def _packed(buffer: Buffer | PackedBuffer) -> tuple[Any, Any, F32, int, F32, F32]:
-    """(words, norms as uint16, table, bits, mixer, signs (1, dim)), capacity as stride; bits 0: nothing packed."""
-    if isinstance(buffer, Buffer) or not buffer.count:
-        return _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0, _NO_TABLE, _NO_TABLE
+def _stretch(buffer: Buffer | PackedBuffer) -> tuple[Any, Any, Any, F32, int]:
+    """(raw, words, norms, table, bits) where they lie: the bit patterns of 16-bit numbers, the capacity as stride."""
+    if buffer.count == 0:
+        return _NO_HALVES, _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0
+    if isinstance(buffer, Buffer):
+        assert buffer.array is not None
+        raw = np.asarray(buffer.array.view(mx.uint16)).reshape(-1, *buffer.array.shape[2:])
+        return raw, _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0
     words, norms = buffer.words.array, buffer.norms.array
     assert words is not None
     assert norms is not None
     return (
+        _NO_HALVES,
         np.asarray(words).reshape(-1, *words.shape[2:]),
         np.asarray(norms).view(np.uint16).reshape(-1, norms.shape[2]),
         table(_numpy(buffer.codec.centroids)),
         buffer.codec.bits,
-        _numpy(buffer.codec.rotation.mixer),
-        _numpy(buffer.codec.rotation.signs)[None],
     )
 
 
-def _halves(array: mx.array | None) -> NDArray[np.uint16]:
-    """(BH, capacity, dim) of the bit patterns, not copied."""
-    if array is None:
-        return _NO_HALVES
-    return np.asarray(array.view(mx.uint16)).reshape(-1, *array.shape[2:])
+def _rotation(buffer: Buffer | PackedBuffer) -> tuple[F32, F32]:
+    """(mixer, signs (1, dim)) of packed vectors; of one entry each where there are none."""
+    if isinstance(buffer, Buffer) or buffer.count == 0:
+        return _NO_TABLE, _NO_TABLE
+    return _numpy(buffer.codec.rotation.mixer), _numpy(buffer.codec.rotation.signs)[None]
 
 
 def _numpy(array: mx.array) -> Any:

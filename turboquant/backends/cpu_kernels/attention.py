@@ -10,8 +10,8 @@ import numba
 import numpy as np
 
 from turboquant.backends.cpu_kernels.codec import rotate, unrotate
-from turboquant.backends.cpu_kernels.compiling import entry, inner
-from turboquant.backends.cpu_kernels.lanes import as_float, unpack
+from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
+from turboquant.backends.cpu_kernels.lanes import aligned, as_float, unpack
 
 TOKENS = 64  # tokens whose scores are held at once; a multiple of the four that are unpacked together
 LOWEST = np.float32(-1e30)  # stands for minus infinity, which fast arithmetic may not meet
@@ -21,7 +21,7 @@ _P0, _P1, _P2 = np.float32(1.0000000716553028), np.float32(0.6931469670628856), 
 _P3, _P4, _P5 = np.float32(0.055507132750645484), np.float32(0.009675541502638704), np.float32(0.0013276471960072256)
 
 
-@inner
+@inlined
 def _power(x):
     """2^x of x <= 0; 0 below the smallest normal number."""
     whole = np.floor(max(x, np.float32(-126)) + np.float32(0.5))
@@ -31,7 +31,7 @@ def _power(x):
     return p * power if x > np.float32(-126) else np.float32(0)
 
 
-@inner
+@inlined
 def _half(pattern):
     """The float32 of a float16."""
     bits = np.uint32(pattern)
@@ -39,7 +39,7 @@ def _half(pattern):
     return as_float(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))) * HALF_SCALE
 
 
-@inner
+@inlined
 def _widen(row, brain, out):
     """One raw vector as float32."""
     if brain:
@@ -50,7 +50,7 @@ def _widen(row, brain, out):
             out[j] = _half(row[j])
 
 
-@inner
+@inlined
 def _dots(q, keys, factors, scores, column):
     """scores[r, column + i] = factors[i] q[r] . keys[i] of four keys."""
     k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
@@ -71,7 +71,7 @@ def _dots(q, keys, factors, scores, column):
         scores[r, column + 3] = d * factors[3]
 
 
-@inner
+@inlined
 def _weigh(scores, count, m, total, plain, packed):
     """The first `count` columns of scores to weights under a renewed running maximum, the others to 0."""
     for r in range(scores.shape[0]):
@@ -95,7 +95,7 @@ def _weigh(scores, count, m, total, plain, packed):
         total[r] += sum_
 
 
-@inner
+@inlined
 def _add(weights, column, factors, values, sums):
     """sums[r] += weights[r, column + i] factors[i] values[i] of four values."""
     v0, v1, v2, v3 = values[0], values[1], values[2], values[3]
@@ -108,137 +108,140 @@ def _add(weights, column, factors, values, sums):
             sums[r, j] += a * v0[j] + b * v1[j] + c * v2[j] + d * v3[j]
 
 
-@inner
-def _raw_tokens(q, keys, values, begin, end, brain, limit, m, total, plain, packed):
-    """Attend raw tokens begin..end; row r sees those before limit[r % len(limit)]."""
-    ones = np.ones(4, np.float32)
-    four_keys = np.zeros((4, keys.shape[1]), np.float32)
-    four_values = np.zeros((4, values.shape[1]), np.float32)
-    scores = np.empty((q.shape[0], TOKENS), np.float32)
-    for block in range(begin, end, TOKENS):
-        stop = min(block + TOKENS, end)
-        for four in range(block, stop, 4):
-            for t in range(four, min(four + 4, stop)):
-                _widen(keys[t], brain, four_keys[t - four])
-            _dots(q, four_keys, ones, scores, four - block)
-        for r in range(q.shape[0]):
-            for t in range(max(limit[r % limit.shape[0]], block), stop):
-                scores[r, t - block] = LOWEST
-        _weigh(scores, stop - block, m, total, plain, packed)
-        for four in range(block, stop, 4):
-            for t in range(four, min(four + 4, stop)):
-                _widen(values[t], brain, four_values[t - four])
-            _add(scores, four - block, ones, four_values, plain)
+@inlined
+def _read(stretch, brain, begin, stop, four, factors):
+    """Vectors begin..stop of a stretch, at most four, to rows of `four`, to be multiplied by their factors."""
+    raw, words, norms, entries, bits = stretch
+    for t in range(begin, min(begin + 4, stop)):
+        if bits:
+            unpack(words[t], bits, entries, four[t - begin])
+            factors[t - begin] = _half(norms[t])
+        else:
+            _widen(raw[t], brain, four[t - begin])
 
 
 @inner
-def _body_tokens(
-    q, lifted, starts, raw_keys, key_words, key_norms, key_table, key_bits, value_words, value_norms, value_table,
-    value_bits, begin, end, brain, m, total, plain, packed,
-):  # fmt: skip
-    """Attend body tokens begin..end: keys packed (key_bits, q rotated) or raw (0, q as it is), values packed."""
-    keys = np.zeros((4, q.shape[1]), np.float32)
-    values = np.zeros((4, plain.shape[1]), np.float32)
-    key_factors = np.ones(4, np.float32)
-    value_factors = np.zeros(4, np.float32)
-    scores = np.empty((q.shape[0], TOKENS), np.float32)
+def _tokens(q, stretch_keys, stretch_values, begin, end, brain, limit, lifted, starts, m, total, sums, others):
+    """Attend tokens begin..end of one stretch, (raw, words, norms, table, bits: 0 if raw) of keys and of values.
+
+    Row r sees those before limit[r % len(limit)]; those from starts[g] to starts[g + 1] score lifted[r, g] more.
+    """
+    keys, values = aligned(4, q.shape[1]), aligned(4, sums.shape[1])
+    key_factors, value_factors = np.ones(4, np.float32), np.ones(4, np.float32)
+    scores = aligned(q.shape[0], TOKENS)
     segment = 0
     for block in range(begin, end, TOKENS):
         stop = min(block + TOKENS, end)
         for four in range(block, stop, 4):
-            for t in range(four, min(four + 4, stop)):
-                if key_bits:
-                    unpack(key_words[t], key_bits, key_table, keys[t - four])
-                    key_factors[t - four] = _half(key_norms[t])
-                else:
-                    _widen(raw_keys[t], brain, keys[t - four])
+            _read(stretch_keys, brain, four, stop, keys, key_factors)
             _dots(q, keys, key_factors, scores, four - block)
-        if key_bits:
-            for t in range(block, stop):
-                while segment + 2 < starts.shape[0] and t >= starts[segment + 1]:
-                    segment += 1
-                for r in range(q.shape[0]):
-                    scores[r, t - block] += lifted[r, segment]
-        _weigh(scores, stop - block, m, total, plain, packed)
+        for t in range(block, stop):
+            while t >= starts[segment + 1]:
+                segment += 1
+            for r in range(q.shape[0]):
+                scores[r, t - block] += lifted[r, segment]
+        for r in range(q.shape[0]):
+            for t in range(max(limit[r % limit.shape[0]], block), stop):
+                scores[r, t - block] = LOWEST
+        _weigh(scores, stop - block, m, total, sums, others)
         for four in range(block, stop, 4):
-            for t in range(four, min(four + 4, stop)):
-                unpack(value_words[t], value_bits, value_table, values[t - four])
-                value_factors[t - four] = _half(value_norms[t])
-            _add(scores, four - block, value_factors, values, packed)
+            _read(stretch_values, brain, four, stop, values, value_factors)
+            _add(scores, four - block, value_factors, values, sums)
+
+
+@inlined
+def _of_head(stretch, h):
+    raw, words, norms, entries, bits = stretch
+    return raw[h % raw.shape[0]], words[h % words.shape[0]], norms[h % norms.shape[0]], entries, bits
+
+
+@inner
+def _piece(
+    h, piece, pieces, q, fold, mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys,
+    tail_values, counts, brain, causal, m, total, plain, packed,
+):  # fmt: skip
+    """One head's share number `piece` of its tokens."""
+    everything = np.full(1, np.iinfo(np.int64).max)
+    no_lift, one_segment = np.zeros((q.shape[1], 1), np.float32), np.array([0, np.iinfo(np.int64).max])
+    query = aligned(q.shape[1], q.shape[2])
+    query[:] = q[h]
+    if piece == 0:
+        _tokens(
+            query, _of_head(first_keys, h), _of_head(first_values, h), 0, counts[0], brain, everything, no_lift,
+            one_segment, m, total, plain, packed,
+        )  # fmt: skip
+    limit = np.empty(causal, np.int64)
+    for r in range(causal):
+        limit[r] = counts[2] - (causal - 1 - r)
+    _tokens(
+        query, _of_head(tail_keys, h), _of_head(tail_values, h), piece * counts[2] // pieces,
+        (piece + 1) * counts[2] // pieces, brain, limit, no_lift, one_segment, m, total, plain, packed,
+    )  # fmt: skip
+    keys = _of_head(body_keys, h)
+    if keys[4]:
+        for r in range(query.shape[0]):
+            for j in range(query.shape[1]):
+                query[r, j] *= fold[h % fold.shape[0], j]
+            rotate(query[r], mixer)
+    _tokens(
+        query, keys, _of_head(body_values, h), piece * counts[1] // pieces, (piece + 1) * counts[1] // pieces,
+        brain, everything, lifted[h], starts, m, total, packed, plain,
+    )  # fmt: skip
+
+
+@inner
+def _merge(part_m, part_total, part_plain, part_packed, sink, mixer, signs, out):
+    """One head's pieces to its rows of the result."""
+    pieces, rows, dim = part_plain.shape
+    rotated = np.empty(dim, np.float32)
+    for r in range(rows):
+        top = sink[r]
+        for piece in range(pieces):
+            top = max(top, part_m[piece, r])
+        total = _power(sink[r] - top) if sink[r] > LOWEST else np.float32(0)
+        rotated[:] = np.float32(0)
+        for piece in range(pieces):
+            weight = _power(part_m[piece, r] - top)
+            total += weight * part_total[piece, r]
+            for j in range(dim):
+                out[r, j] += weight * part_plain[piece, r, j]
+                rotated[j] += weight * part_packed[piece, r, j]
+        if signs.shape[0] == dim:
+            unrotate(rotated, mixer)
+            for j in range(dim):
+                out[r, j] += rotated[j] * signs[j]
+        for j in range(dim):
+            out[r, j] /= total
 
 
 @entry
 def attend(
-    q, fold, key_mixer, lifted, starts, first_keys, first_values, raw_keys, key_words, key_norms, key_table, key_bits,
-    value_words, value_norms, value_table, value_bits, value_mixer, value_signs, tail_keys, tail_values, counts, brain,
-    causal, threads, sink, out,
+    q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys, tail_values,
+    value_mixer, value_signs, counts, brain, causal, threads, sink, out,
 ):  # fmt: skip
     """softmax over all tokens, times the values, to out (BH, rows, value dim; zeroed).
 
-    q (BH, rows, dim): scaled, the logarithm's base included; fold (BH or 1, dim): what its rotation for packed keys
-    takes it times. lifted (BH, rows, segments): q . offset; starts: first body row of each segment, then the body's
-    end. counts: tokens of first, body, tail. threads: that may run. causal: L where row r (of L rows a head) sees all
-    but the newest L - 1 - r tokens, else 1. sink (BH, rows): a logit without a value, or LOWEST.
+    q (BH, rows, dim): scaled, the logarithm's base included; fold (BH or 1, dim): what it is multiplied by before its
+    rotation for packed keys. lifted (BH, rows, segments): q . offset; starts: first body row of each segment, then the
+    body's end. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms (BH, capacity),
+    table, bits); with 0 bits raw is meant, and what isn't meant isn't read. counts: tokens of first, body and tail.
+    value_mixer, value_signs: the rotation of packed values, else of another size. threads: that may run.
+    causal: L where row r (of L rows a head) sees all but the newest L - 1 - r tokens, else 1. sink (BH, rows): a logit
+    without a value, or LOWEST.
     """
-    heads, rows, value_dim = out.shape
-    first, body, tail = counts[0], counts[1], counts[2]
+    heads, rows, dim = out.shape
     # enough pieces for every core, and none shorter than a few blocks
-    pieces = max(1, min((2 * threads + heads - 1) // heads, (body + tail) // (4 * TOKENS)))
-    part_m = np.full((heads, pieces, rows), LOWEST, np.float32)
-    part_total = np.zeros((heads, pieces, rows), np.float32)
-    part_plain = np.zeros((heads, pieces, rows, value_dim), np.float32)
-    part_packed = np.zeros((heads, pieces, rows, value_dim), np.float32)
+    pieces = max(1, min((2 * threads + heads - 1) // heads, (counts[1] + counts[2]) // (4 * TOKENS)))
+    m = np.full((heads, pieces, rows), LOWEST, np.float32)
+    total = np.zeros((heads, pieces, rows), np.float32)
+    plain = aligned(heads * pieces * rows, dim).reshape(heads, pieces, rows, dim)
+    packed = aligned(heads * pieces * rows, dim).reshape(heads, pieces, rows, dim)
     for n in numba.prange(heads * pieces):
         h = n // pieces
-        piece = n % pieces
-        m = part_m[h, piece]
-        total = part_total[h, piece]
-        limit = np.empty(causal, np.int64)
-        for r in range(causal):
-            limit[r] = tail - (causal - 1 - r)
-        if piece == 0 and first:
-            _raw_tokens(
-                q[h], first_keys[h], first_values[h], 0, first, brain, np.full(1, first), m, total,
-                part_plain[h, piece], part_packed[h, piece],
-            )  # fmt: skip
-        begin = piece * body // pieces
-        end = (piece + 1) * body // pieces
-        if end > begin:
-            query = q[h].copy()
-            if key_bits:
-                for r in range(rows):
-                    for j in range(query.shape[1]):
-                        query[r, j] *= fold[h % fold.shape[0], j]
-                    rotate(query[r], key_mixer)
-            _body_tokens(
-                query, lifted[h], starts, raw_keys[h if key_bits == 0 else 0], key_words[h if key_bits else 0],
-                key_norms[h if key_bits else 0], key_table, key_bits, value_words[h], value_norms[h], value_table,
-                value_bits, begin, end, brain, m, total, part_plain[h, piece], part_packed[h, piece],
-            )  # fmt: skip
-        begin = piece * tail // pieces
-        end = (piece + 1) * tail // pieces
-        if end > begin:
-            _raw_tokens(
-                q[h], tail_keys[h], tail_values[h], begin, end, brain, limit, m, total,
-                part_plain[h, piece], part_packed[h, piece],
-            )  # fmt: skip
-    rotated = np.empty(value_dim, np.float32)
+        p = n % pieces
+        _piece(
+            h, p, pieces, q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values,
+            tail_keys, tail_values, counts, brain, causal, m[h, p], total[h, p], plain[h, p], packed[h, p],
+        )  # fmt: skip
     for h in range(heads):
-        for r in range(rows):
-            top = sink[h, r]
-            for piece in range(pieces):
-                top = max(top, part_m[h, piece, r])
-            total_weight = _power(sink[h, r] - top) if sink[h, r] > LOWEST else np.float32(0)
-            rotated[:] = np.float32(0)
-            for piece in range(pieces):
-                weight = _power(part_m[h, piece, r] - top)
-                total_weight += weight * part_total[h, piece, r]
-                for j in range(value_dim):
-                    out[h, r, j] += weight * part_plain[h, piece, r, j]
-                    rotated[j] += weight * part_packed[h, piece, r, j]
-            if value_bits:
-                unrotate(rotated, value_mixer)
-                for j in range(value_dim):
-                    out[h, r, j] += rotated[j] * value_signs[j]
-            for j in range(value_dim):
-                out[h, r, j] /= total_weight
+        _merge(m[h], total[h], plain[h], packed[h], sink[h], value_mixer, value_signs, out[h])

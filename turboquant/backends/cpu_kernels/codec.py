@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from turboquant.backends.cpu_kernels.compiling import entry, inner
+from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
 from turboquant.backends.cpu_kernels.lanes import nearest_sixteens, unpack
 
 ROWS = 16  # vectors that a core encodes with one set of scratch arrays
@@ -61,7 +61,7 @@ def _walsh(x, m):
         x[i] *= scale
 
 
-@inner
+@inlined
 def _nearest(y, trial, boundaries, centroids, codes, chosen):
     """codes[j] = number of boundaries below trial * y[j], chosen[j] = centroids[codes[j]]; y in whole sixteens."""
     if centroids.shape[0] == 16:
@@ -79,7 +79,7 @@ def _nearest(y, trial, boundaries, centroids, codes, chosen):
         chosen[j] = centroids[code]
 
 
-@inner
+@inlined
 def _pack(codes, bits, dim, octets):
     """The first `dim` codes to octets, LSB first; eight codes fill `bits` octets."""
     for block in range(dim // 8):
