@@ -135,7 +135,19 @@ class MarkdownWriter:
             scribe.write(tokens)
         if final:
             self._mark_tail(scribe, lines, len(lines))
+        self._make_room_for_boxes()
         cursor.endEditBlock()
+
+    def _make_room_for_boxes(self) -> None:
+        """A document leaves out the margins of its first and last block; a code box there needs them."""
+        root = self._document.rootFrame()
+        style = root.frameFormat()
+        ends = (self._document.firstBlock(), self._document.lastBlock())
+        top, bottom = (CODE_PADDING if end.blockFormat().hasProperty(Property.CODE) else 0 for end in ends)
+        if (style.topMargin(), style.bottomMargin()) != (top, bottom):
+            style.setTopMargin(top)
+            style.setBottomMargin(bottom)
+            root.setFrameFormat(style)
 
     def _mark_tail(self, scribe: _Scribe, lines: list[str], line: int) -> None:
         self._tail_position = scribe.cursor.position()

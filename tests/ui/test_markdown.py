@@ -193,3 +193,17 @@ def test_colours_change_in_the_middle_of_a_reply(qtbot: QtBot) -> None:
     writer.add("graph.")
     writer.complete("One paragraph.")
     assert document.toPlainText() == "One paragraph."
+
+
+@pytest.mark.parametrize("text", ["```\nx\n```", "a\n\n```\nx\n```", "```\nx\n```\n\nb", "- a\n\n  ```\n  x\n  ```"])
+def test_code_boxes_are_not_cut_off(qtbot: QtBot, text: str) -> None:
+    pane = TextPane()
+    qtbot.addWidget(pane)
+    pane.resize(300, 50)
+    MarkdownWriter(pane.document()).complete(text)
+    pane.show()
+    pane.fit_height()
+    (block,) = markdown.code_blocks(pane.document())
+    box = pane._code_box(block)
+    assert box.top() >= 0
+    assert box.bottom() <= pane.height()
