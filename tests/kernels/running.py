@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.kernels import emulator
-from tests.kernels.numpy_reference import Array, Case, attend, check_encoded, from_bits, to_bits
+from tests.kernels.numpy_reference import Array, Case, attend, check_encoded, from_bits, rotation, to_bits
 from turboquant.codec import Codec, codec
 from turboquant.kernels import constants, specs
 from turboquant.kernels.loader import header, source
@@ -168,7 +168,7 @@ class Attend:
         q = random.standard_normal((self.batch, heads, self.length, self.key_dim))
         by_head = case.keys.reshape(self.batch, self.kv_heads, case.tokens, self.key_dim)
         if self.sharp:  # towards a late token, away from an early one
-            q = q + 1.5 * (by_head[:, :, -self.tail - 2, None] - by_head[:, :, self.first, None]).repeat(self.group, 1)
+            q = q + 40.0 * (by_head[:, :, -self.tail - 2, None] - by_head[:, :, self.first, None]).repeat(self.group, 1)
         held = to_bits(q, self.dtype)
         sinks = to_bits(random.standard_normal(heads) * 3, self.dtype)
         scale = self.key_dim**-0.5
@@ -207,3 +207,49 @@ class Attend:
 
     def with_(self, **changes: Any) -> Attend:
         return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Dequantise:
+    """A head slice of a whole sequence (`raw`), or packed rows alone, in rotated space."""
+
+    dim: int = 128
+    bits: int = 4
+    dtype: str = "float16"
+    raw: bool = True
+    calibration: int = 0
+    batch: int = 2
+    kv_heads: int = 3
+    heads: tuple[int, int] = (1, 3)
+    body: int = 21
+    starts: tuple[int, ...] = (0,)
+    first_row: int = 0
+
+    def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
+        first, tail = (4, 9) if self.raw else (0, 0)
+        mine = key_codec(self.dim, self.bits)
+        case = Case(
+            self.batch, self.kv_heads, self.body, 32, first, tail, mine, value_codec(self.dim, 2),
+            "float16", self.calibration, self.starts,
+        )  # fmt: skip
+        b, r = case.buffers, rotation(mine)
+        scale = b["chan"].astype(np.float64) if self.calibration > 1 else np.ones((1, self.dim))
+        rows, count = case.tokens - self.first_row, self.heads[1] - self.heads[0]
+        part = constants.part(mine)
+        named = {
+            **{"words": b["kpack"], "norms": b["knorm"], "consts": constants.decoding(mine)},
+            **{"first": b["fk"], "tail": b["tk"], "starts": b["starts"], "channel": b["chan"]},
+            "dims": dims(
+                *(first, b["fk"].shape[1], self.body, case.capacity, tail, b["tk"].shape[1]),
+                *(self.first_row, rows, self.heads[0], count, self.kv_heads, len(self.starts)),
+            ),
+            "lift": ((b["offs"].astype(np.float64) * scale[:, None]) @ r.T).astype(np.float32),
+        }
+        kernel = specs.dequantise(part, self.dtype, "float16" if self.raw else None, self.calibration)
+        how = specs.dequantise_launch(part, self.dtype, self.batch * count, rows)
+        (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)
+        want = ((case.keys * scale[:, None]) @ r.T).reshape(self.batch, self.kv_heads, -1, self.dim)
+        want = want[:, slice(*self.heads), self.first_row :].reshape(out.shape)
+        error = np.abs(from_bits(out, self.dtype) - want).max() / np.abs(want).max()
+        limit = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}[self.dtype]
+        assert error < limit, f"error {error:.1e} of the largest value, limit {limit}"

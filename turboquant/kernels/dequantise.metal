@@ -20,7 +20,7 @@
   const uint r = threadgroup_position_in_grid.x * uint(RPG) + simdgroup_index_in_threadgroup;
   const uint head = y / uint(dims[9]) * uint(dims[10]) + uint(dims[8]) + y % uint(dims[9]);
   const uint row = uint(dims[6]) + r;
-  const uint nf = RAW != 0 ? uint(dims[0]) : 0u;
+  const uint nf = uint(dims[0]);
   const uint body = uint(dims[2]);
   const ulong to = (ulong(y) * rows + r) * uint(D);
   if (r < rows) {

@@ -152,17 +152,17 @@ def dequantise(part: Part, dtype: str, raw_dtype: str | None = None, calibration
     power, odd = factors(part.dim)
     inputs, types = ["words", "norms", "dims", "consts"], ["uint32", "float16", "int32", "float32"]
     aliases = []
-    for names, kind, present in (
-        (("first", "tail"), raw_dtype or "", raw_dtype is not None),
-        (("lift",), "float32", calibration > 0),
-        (("starts",), "int32", calibration > 0),
-        (("channel",), "float16", calibration > 1),
+    for names, kind, stand_in, present in (
+        (("first", "tail"), raw_dtype or "", "norms", raw_dtype is not None),
+        (("lift",), "float32", "consts", calibration > 0),
+        (("starts",), "int32", "dims", calibration > 0),
+        (("channel",), "float16", "norms", calibration > 1),
     ):
         if present:
             inputs += names
             types += [kind] * len(names)
         else:
-            aliases += [(name, "dims" if name == "starts" else "norms") for name in names]
+            aliases += [(name, stand_in) for name in names]
     constants: tuple[tuple[str, int | str], ...] = (
         ("OT", dtype),
         ("P", power),
