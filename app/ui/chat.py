@@ -248,6 +248,7 @@ class Chat(QObject):
     def _show_state(self) -> None:
         """Everything beside the transcript, for the conversation and model at hand."""
         self._cache.show(self.current, self.scheme)
+        self._transcript.empty.set_scheme(self.scheme)
         self._composer.set_context(self._cache.history(self.current).last_tokens(), self._context_tokens())
         self._switching.show(self.current)
         self._turn_state_changed()

@@ -275,5 +275,12 @@ class EmptyState(QWidget):
             label.setWordWrap(True)
             column.addWidget(label)
 
+    def set_scheme(self, scheme: str) -> None:
+        self.detail.setText(
+            self.tr("The cache of this conversation stays uncompressed.")
+            if scheme == "none"
+            else self.tr("The cache of this conversation will be compressed with {0}.").format(scheme)
+        )
+
     def sizeHint(self) -> QSize:
         return QSize(420, 120)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.events import SchemeOption
@@ -72,6 +72,16 @@ class SchemePicker(QComboBox):
             # The old one stays shown until the engine has switched.
             self.setCurrentIndex(self.findText(self._current))
             self.scheme_picked.emit(name)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # scrolling past must not rebuild a cache
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys open the list, where Enter chooses; a closed one would switch with each press."""
+        if event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Escape) or event.modifiers():
+            super().keyPressEvent(event)
+        else:
+            self.showPopup()
 
     def on_theme_changed(self) -> None:
         self.update()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from app.ui import formats
 from app.ui.memory_panel import MemoryPanel
 
 
@@ -52,7 +51,5 @@ class Switching(QObject):
         elif self._running is not None and self._running[0] == conversation_id:
             text, done, total = self.tr("Changing to {0}…").format(self._running[1]), self._done, self._total
             if total:
-                text = self.tr("Rebuilding as {0}: {1} of {2} tokens").format(
-                    self._running[1], formats.count(done), formats.count(total)
-                )
+                text = self.tr("Rebuilding as {0}: {1} %").format(self._running[1], 100 * done // total)
         self._panel.show_pending(text, done, total)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["TURBOQUANT_HOME"] = tempfile.mkdtemp(prefix="turboquant-screenshots-")
 
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -48,7 +49,8 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = FakeEngine(reply)
-        self.window = MainWindow(Library(), self.engine, Settings(), lambda: None, lambda progress: Path())
+        self.library = Library()
+        self.window = MainWindow(self.library, self.engine, Settings(), lambda: None, lambda progress: Path())
 
     def wait(self) -> None:
         while self.engine.busy and not self.engine.hold:
@@ -129,6 +131,42 @@ def play(folder: Path) -> None:
     window.resize(640, 480)
     scene.shoot("tiny")
     window.resize(1280, 800)
+    scene.engine.hold = True
+    window.chat.on_scheme_picked("turbo8v4")
+    scene.engine.hold = False
+    for _ in range(4):
+        scene.engine.on_step()
+    scene.engine.hold = True
+    scene.shoot("rebuilding")
+    scene.engine.hold = False
+    scene.wait()
+    scene.engine.context = 2000
+    scene.say("And all of it once more: " + FILLER)
+    scene.shoot("context-full")
+    window.chat.on_take_back()
+    window.composer.edit.clear()
+    scene.engine.context = 8192
+    for days, title in (
+        (0, "A second one today"),
+        (1, "SQL window functions"),
+        (1, "Letter to the landlord"),
+        (9, "Tea"),
+    ):
+        window.chat.new()
+        scene.say(title)
+        stamp = time.time() - days * 86_400
+        scene.library._db.execute("UPDATE conversations SET updated = ? WHERE id = ?", (stamp, window.chat.current))
+    window.chat.delete(window.chat.newest())
+    window.chat.open(window.chat.newest())
+    scene.wait()
+    scene.shoot("list")
+    window._menu_button.menu().popup(window.mapToGlobal(QPoint(900, 60)))
+    QTest.qWait(60)
+    for dark in (False, True):
+        theme.theme().force(dark)
+        window._menu_button.menu().grab().save(str(folder / f"menu-{'dark' if dark else 'light'}.png"))
+    theme.theme().force(False)
+    window._menu_button.menu().close()
     window.chat.new()
     scene.say("Say something in hebrew, please: שלום")
     QApplication.setLayoutDirection(Qt.LayoutDirection.RightToLeft)

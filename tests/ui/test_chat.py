@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QInputMethodEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
@@ -350,7 +350,7 @@ def test_a_rebuild_shows_progress_and_can_be_cancelled(bench: Bench) -> None:
     bench.engine.hold = True
     bench.panel.picker.activated.emit(bench.panel.picker.findText("turbo4"))
     bench.step(2)
-    assert bench.panel.pending_text.startswith("Rebuilding as turbo4: 256 of")
+    assert bench.panel.pending_text.startswith("Rebuilding as turbo4: 1")
     assert bench.composer.note == "The cache is changing to turbo4"
     bench.panel.cancel_clicked.emit()
     bench.engine.hold = False
@@ -369,6 +369,32 @@ def test_measured_and_predicted_savings_are_told_apart(bench: Bench) -> None:
     assert said["turbo4"][0].endswith("measured")
     assert all(not measured for name, (_, measured) in said.items() if name != "turbo4")
     assert said["turbo2"][0].endswith("predicted")
+
+
+def test_keys_and_wheel_do_not_switch_a_closed_dropdown(bench: Bench) -> None:
+    bench.say("word " * 60)
+    picker = bench.panel.picker
+    QTest.keyClick(picker, Qt.Key.Key_Down)
+    QTest.keyClick(picker, Qt.Key.Key_T)
+    picker.hidePopup()
+    place = QPointF(10, 10)
+    turned = QWheelEvent(
+        place, place, QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(picker, turned)
+    bench.rest()
+    assert not any(isinstance(c, ev.SwitchScheme) for c in bench.engine.received)
+
+
+def test_the_dropdown_is_worked_with_keys(bench: Bench) -> None:
+    bench.say("word " * 60)
+    picker = bench.panel.picker
+    picker.showPopup()
+    picker.view().setCurrentIndex(picker.model().index(picker.findText("turbo2"), 0))
+    QTest.keyClick(picker.view(), Qt.Key.Key_Return)
+    bench.rest()
+    assert bench.chat.scheme == "turbo2"
 
 
 def test_each_scheme_reaches_the_engine(bench: Bench) -> None:
