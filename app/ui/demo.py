@@ -26,6 +26,7 @@ from app import log, paths
 from app.errors import AppError
 from app.library.snapshots import ENDING
 from app.ui import formats, theme
+from app.ui.faults import Faults
 from app.ui.main_window import MainWindow
 
 HOME = "demo-home"
@@ -64,7 +65,7 @@ def main(folder: Path, part: str = "play") -> int:
             _reopened(folder)
         else:
             _play(folder)
-    except (AppError, DemoError, OSError) as error:
+    except (AppError, DemoError, OSError, subprocess.SubprocessError) as error:
         print(f"The demo stopped: {error}", file=sys.stderr)
         return 1
     return 0
@@ -166,7 +167,14 @@ class Script(QObject):
         self.window.resize(*SIZE)
         self.window.chat.params = PARAMS
         self.engine.event_emitted.connect(self.on_engine_event)
+        self._fault = ""
+        watched = self._app.findChild(Faults)
+        assert isinstance(watched, Faults)
+        watched.reported.connect(self.on_fault)
         theme.theme().force(False)
+
+    def on_fault(self, text: str) -> None:
+        self._fault = text
 
     def on_engine_event(self, event: ev.Event) -> None:
         self._events.append(event)
@@ -192,6 +200,8 @@ class Script(QObject):
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + LONGEST_WAIT_S
         while not done():
+            if self._fault:
+                raise DemoError(f"waiting for {what}: {self._fault}")
             if time.monotonic() > deadline:
                 raise DemoError(f"{what} did not come within {LONGEST_WAIT_S} s")
             self._app.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)

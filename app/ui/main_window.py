@@ -45,6 +45,7 @@ SIDEBAR_WIDTH = 244
 PANEL_WIDTH = 336
 CENTER_LEAST = 440
 RECENT_MODELS = 6
+BACKENDS = {"metal": "Metal", "cuda": "CUDA", "numba": "CPU (numba)", "reference": "plain MLX"}
 
 
 class MainWindow(QMainWindow):
@@ -326,7 +327,8 @@ class MainWindow(QMainWindow):
             self._model_detail.clear()
         else:
             self._model_button.setText(model.name)
-            self._model_detail.setText(f"{formats.data_size(model.weights_bytes)} · {model.backend}")
+            backend = BACKENDS.get(model.backend, model.backend)
+            self._model_detail.setText(f"{formats.data_size(model.weights_bytes)} · {backend}")
             self._settings.set("model", model.path)
             recent = [model.path] + [path for path in self._recent_models() if path != model.path]
             self._settings.set("recent_models", recent[:RECENT_MODELS])

@@ -101,6 +101,42 @@ def test_closing_in_the_middle_of_a_reply_keeps_it(qtbot: QtBot, turboquant_home
     again.quit()
 
 
+def run_program(home: Path, program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TURBOQUANT_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_window_is_on_screen_before_mlx_is_imported(tmp_path: Path) -> None:
+    done = run_program(
+        tmp_path,
+        "import sys, os; from app.__main__ import make_application, open_window\n"
+        "app = make_application(); window, engine = open_window(); assert window.isVisible()\n"
+        "print([name for name in sys.modules if name.startswith(('mlx', 'transformers', 'numba'))], flush=True)\n"
+        "os._exit(0)",
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("wait_ms", [0, 700])
+def test_closing_while_the_engine_starts_ends_well(tmp_path: Path, wait_ms: int) -> None:
+    make_model(tmp_path / "tiny")
+    done = run_program(
+        tmp_path,
+        "import sys; from PySide6.QtCore import QTimer; import app.__main__ as program\n"
+        "app = program.make_application()\n"
+        f"window, engine = program.open_window({str(tmp_path / 'tiny')!r})\n"
+        f"QTimer.singleShot({wait_ms}, window, window.close)\n"
+        "sys.exit(program.finish(window, engine, app.exec()))",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_the_scripted_chat(starter_model_path: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
