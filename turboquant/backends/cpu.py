@@ -5,6 +5,7 @@ MLX's own attention on a CPU streams 16 or 32 bits a coordinate; reading 2 to 8 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mlx.core as mx
@@ -12,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from turboquant.backends.cpu_kernels.attention import LOWEST, attend
+from turboquant.backends.cpu_kernels.attention import LOWEST, TOKENS, attend
 from turboquant.backends.cpu_kernels.codec import dequantise, encode
 from turboquant.backends.cpu_kernels.lanes import table
 from turboquant.backends.reference import ReferenceBackend
@@ -106,6 +107,14 @@ class NumbaBackend(ReferenceBackend):
         if sinks is not None:
             per_head = _numpy(sinks.astype(mx.float32)).reshape(heads, group) * np.float32(LOG2_E)
             sink = np.ascontiguousarray(np.tile(np.repeat(per_head, length, axis=1), (batch, 1)))
+        newest = np.arange(length - 1, -1, -1) if mask == "causal" else np.zeros(1, np.int64)
+        limits = np.array([[kv.first_keys.count], [kv.tail_keys.count], [values.count]]) - [
+            0 * newest,
+            newest,
+            0 * newest,
+        ]
+        # enough pieces for every core, and none shorter than a few blocks
+        pieces = max(1, min(-(-2 * numba.get_num_threads() // (batch * heads)), kv.tokens // (4 * TOKENS)))
         out = np.zeros((batch * heads, rows, value_dim), np.float32)
         attend(
             q,
@@ -116,11 +125,14 @@ class NumbaBackend(ReferenceBackend):
             *map(_stretch, _buffers(kv)),
             value_mixer,
             value_signs[0],
-            np.array([kv.first_keys.count, values.count, kv.tail_keys.count], np.int64),
             kv.tail_keys.array.dtype == mx.bfloat16,
-            length if mask == "causal" else 1,
-            numba.get_num_threads(),
+            limits,
             sink,
+            np.full((batch * heads, pieces, rows), LOWEST, np.float32),
+            np.zeros((batch * heads, pieces, rows), np.float32),
+            _room(batch * heads, pieces, rows + 4, key_dim),
+            _room(batch * heads, pieces, 2 * rows + 4, value_dim),
+            _room(batch * heads, pieces, rows + 1, TOKENS),
             out,
         )
         return mx.array(out.reshape(batch, query_heads, length, value_dim)).astype(queries.dtype)
@@ -155,6 +167,13 @@ def _rotation(buffer: Buffer | PackedBuffer) -> tuple[F32, F32]:
     if isinstance(buffer, Buffer) or buffer.count == 0:
         return _NO_TABLE, _NO_TABLE
     return _numpy(buffer.codec.rotation.mixer), _numpy(buffer.codec.rotation.signs)[None]
+
+
+def _room(*shape: int) -> F32:
+    """Zeros that begin where a cache line does: rows that straddle two take twice as long."""
+    memory = np.zeros(math.prod(shape) + 16, np.float32)
+    start = -memory.__array_interface__["data"][0] % 64 // memory.itemsize
+    return memory[start : start + math.prod(shape)].reshape(shape)
 
 
 def _numpy(array: mx.array) -> Any:

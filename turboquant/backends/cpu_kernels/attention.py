@@ -11,7 +11,7 @@ import numpy as np
 
 from turboquant.backends.cpu_kernels.codec import rotate, unrotate
 from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
-from turboquant.backends.cpu_kernels.lanes import aligned, as_float, unpack
+from turboquant.backends.cpu_kernels.lanes import as_float, unpack
 
 TOKENS = 64  # tokens whose scores are held at once; a multiple of the four that are unpacked together
 LOWEST = np.float32(-1e30)  # stands for minus infinity, which fast arithmetic may not meet
@@ -51,8 +51,8 @@ def _widen(row, brain, out):
 
 
 @inlined
-def _dots(q, keys, factors, scores, column):
-    """scores[r, column + i] = factors[i] q[r] . keys[i] of four keys."""
+def _dots(q, keys, scales, scores, column):
+    """scores[r, column + i] = scales[column + i] q[r] . keys[i] of four keys."""
     k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
     for r in range(q.shape[0]):
         a = np.float32(0)
@@ -65,10 +65,10 @@ def _dots(q, keys, factors, scores, column):
             b += x * k1[j]
             c += x * k2[j]
             d += x * k3[j]
-        scores[r, column] = a * factors[0]
-        scores[r, column + 1] = b * factors[1]
-        scores[r, column + 2] = c * factors[2]
-        scores[r, column + 3] = d * factors[3]
+        scores[r, column] = a * scales[column]
+        scores[r, column + 1] = b * scales[column + 1]
+        scores[r, column + 2] = c * scales[column + 2]
+        scores[r, column + 3] = d * scales[column + 3]
 
 
 @inlined
@@ -96,57 +96,60 @@ def _weigh(scores, count, m, total, plain, packed):
 
 
 @inlined
-def _add(weights, column, factors, values, sums):
-    """sums[r] += weights[r, column + i] factors[i] values[i] of four values."""
+def _add(weights, column, scales, values, sums):
+    """sums[r] += weights[r, column + i] scales[column + i] values[i] of four values."""
     v0, v1, v2, v3 = values[0], values[1], values[2], values[3]
     for r in range(sums.shape[0]):
-        a = weights[r, column] * factors[0]
-        b = weights[r, column + 1] * factors[1]
-        c = weights[r, column + 2] * factors[2]
-        d = weights[r, column + 3] * factors[3]
+        a = weights[r, column] * scales[column]
+        b = weights[r, column + 1] * scales[column + 1]
+        c = weights[r, column + 2] * scales[column + 2]
+        d = weights[r, column + 3] * scales[column + 3]
         for j in range(sums.shape[1]):
             sums[r, j] += a * v0[j] + b * v1[j] + c * v2[j] + d * v3[j]
 
 
 @inlined
-def _read(stretch, brain, begin, stop, four, factors):
-    """Vectors begin..stop of a stretch, at most four, to rows of `four`, to be multiplied by their factors."""
+def _read(stretch, brain, begin, stop, four, scales, column):
+    """Vectors begin..stop of a stretch, at most four, to rows of `four`; what they are multiplied by to `scales`."""
     raw, words, norms, entries, bits = stretch
     for t in range(begin, min(begin + 4, stop)):
         if bits:
             unpack(words[t], bits, entries, four[t - begin])
-            factors[t - begin] = _half(norms[t])
+            scales[column + t - begin] = _half(norms[t])
         else:
             _widen(raw[t], brain, four[t - begin])
+            scales[column + t - begin] = np.float32(1)
 
 
 @inner
-def _tokens(q, stretch_keys, stretch_values, begin, end, brain, limit, lifted, starts, m, total, sums, others):
+def _tokens(
+    q, stretch_keys, stretch_values, begin, end, brain, limits, lifted, starts, m, total, sums, others, keys, values,
+    scores, scales,
+):  # fmt: skip
     """Attend tokens begin..end of one stretch, (raw, words, norms, table, bits: 0 if raw) of keys and of values.
 
-    Row r sees those before limit[r % len(limit)]; those from starts[g] to starts[g + 1] score lifted[r, g] more.
+    Row r sees those before limits[r % len(limits)]; those from starts[g] to starts[g + 1] score lifted[r, g] more.
+    keys, values: room for four; scores (rows, TOKENS) and scales (TOKENS): room for a block.
     """
-    keys, values = aligned(4, q.shape[1]), aligned(4, sums.shape[1])
-    key_factors, value_factors = np.ones(4, np.float32), np.ones(4, np.float32)
-    scores = aligned(q.shape[0], TOKENS)
     segment = 0
     for block in range(begin, end, TOKENS):
         stop = min(block + TOKENS, end)
         for four in range(block, stop, 4):
-            _read(stretch_keys, brain, four, stop, keys, key_factors)
-            _dots(q, keys, key_factors, scores, four - block)
-        for t in range(block, stop):
-            while t >= starts[segment + 1]:
-                segment += 1
-            for r in range(q.shape[0]):
-                scores[r, t - block] += lifted[r, segment]
+            _read(stretch_keys, brain, four, stop, keys, scales, four - block)
+            _dots(q, keys, scales, scores, four - block)
+        if starts.shape[0]:
+            for t in range(block, stop):
+                while t >= starts[segment + 1]:
+                    segment += 1
+                for r in range(q.shape[0]):
+                    scores[r, t - block] += lifted[r, segment]
         for r in range(q.shape[0]):
-            for t in range(max(limit[r % limit.shape[0]], block), stop):
+            for t in range(max(limits[r % limits.shape[0]], block), stop):
                 scores[r, t - block] = LOWEST
         _weigh(scores, stop - block, m, total, sums, others)
         for four in range(block, stop, 4):
-            _read(stretch_values, brain, four, stop, values, value_factors)
-            _add(scores, four - block, value_factors, values, sums)
+            _read(stretch_values, brain, four, stop, values, scales, four - block)
+            _add(scores, four - block, scales, values, sums)
 
 
 @inlined
@@ -158,90 +161,87 @@ def _of_head(stretch, h):
 @inner
 def _piece(
     h, piece, pieces, q, fold, mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys,
-    tail_values, counts, brain, causal, m, total, plain, packed,
+    tail_values, brain, limits, m, total, key_room, value_room, score_room,
 ):  # fmt: skip
-    """One head's share number `piece` of its tokens."""
-    everything = np.full(1, np.iinfo(np.int64).max)
-    no_lift, one_segment = np.zeros((q.shape[1], 1), np.float32), np.array([0, np.iinfo(np.int64).max])
-    query = aligned(q.shape[1], q.shape[2])
-    query[:] = q[h]
-    if piece == 0:
+    """One head's share number `piece` of its tokens; the body comes last, because its queries are rotated in place."""
+    rows = q.shape[1]
+    query, keys = key_room[:rows], key_room[rows:]
+    plain, packed, values = value_room[:rows], value_room[rows : 2 * rows], value_room[2 * rows :]
+    scores, scales = score_room[:rows], score_room[rows]
+    for r in range(rows):
+        for j in range(query.shape[1]):
+            query[r, j] = q[h, r, j]
+    for stretch in range(3):  # one call of the large loop, so that it's compiled once
+        sums, others, segments = plain, packed, starts[:0]
+        if stretch == 0:
+            stretch_keys, stretch_values, tokens = _of_head(first_keys, h), _of_head(first_values, h), limits[0, -1]
+        elif stretch == 1:
+            stretch_keys, stretch_values, tokens = _of_head(tail_keys, h), _of_head(tail_values, h), limits[1, -1]
+        else:
+            stretch_keys, stretch_values, tokens = _of_head(body_keys, h), _of_head(body_values, h), limits[2, -1]
+            sums, others = packed, plain
+            if stretch_keys[4]:
+                segments = starts
+                for r in range(rows):
+                    for j in range(query.shape[1]):
+                        query[r, j] *= fold[h % fold.shape[0], j]
+                    rotate(query[r], mixer)
         _tokens(
-            query, _of_head(first_keys, h), _of_head(first_values, h), 0, counts[0], brain, everything, no_lift,
-            one_segment, m, total, plain, packed,
+            query, stretch_keys, stretch_values, piece * tokens // pieces, (piece + 1) * tokens // pieces, brain,
+            limits[stretch], lifted[h], segments, m, total, sums, others, keys, values, scores, scales,
         )  # fmt: skip
-    limit = np.empty(causal, np.int64)
-    for r in range(causal):
-        limit[r] = counts[2] - (causal - 1 - r)
-    _tokens(
-        query, _of_head(tail_keys, h), _of_head(tail_values, h), piece * counts[2] // pieces,
-        (piece + 1) * counts[2] // pieces, brain, limit, no_lift, one_segment, m, total, plain, packed,
-    )  # fmt: skip
-    keys = _of_head(body_keys, h)
-    if keys[4]:
-        for r in range(query.shape[0]):
-            for j in range(query.shape[1]):
-                query[r, j] *= fold[h % fold.shape[0], j]
-            rotate(query[r], mixer)
-    _tokens(
-        query, keys, _of_head(body_values, h), piece * counts[1] // pieces, (piece + 1) * counts[1] // pieces,
-        brain, everything, lifted[h], starts, m, total, packed, plain,
-    )  # fmt: skip
 
 
 @inner
-def _merge(part_m, part_total, part_plain, part_packed, sink, mixer, signs, out):
+def _merge(m, total, value_room, sink, mixer, signs, out):
     """One head's pieces to its rows of the result."""
-    pieces, rows, dim = part_plain.shape
-    rotated = np.empty(dim, np.float32)
+    pieces, rows = m.shape
+    dim = out.shape[1]
     for r in range(rows):
         top = sink[r]
         for piece in range(pieces):
-            top = max(top, part_m[piece, r])
-        total = _power(sink[r] - top) if sink[r] > LOWEST else np.float32(0)
-        rotated[:] = np.float32(0)
+            top = max(top, m[piece, r])
+        whole = _power(sink[r] - top) if sink[r] > LOWEST else np.float32(0)
+        rotated = value_room[0, rows + r]
         for piece in range(pieces):
-            weight = _power(part_m[piece, r] - top)
-            total += weight * part_total[piece, r]
+            weight = _power(m[piece, r] - top)
+            whole += weight * total[piece, r]
+            plain, packed = value_room[piece, r], value_room[piece, rows + r]
             for j in range(dim):
-                out[r, j] += weight * part_plain[piece, r, j]
-                rotated[j] += weight * part_packed[piece, r, j]
+                out[r, j] += weight * plain[j]
+                rotated[j] = weight * packed[j] + (rotated[j] if piece else np.float32(0))
         if signs.shape[0] == dim:
             unrotate(rotated, mixer)
             for j in range(dim):
                 out[r, j] += rotated[j] * signs[j]
         for j in range(dim):
-            out[r, j] /= total
+            out[r, j] /= whole
 
 
 @entry
 def attend(
     q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys, tail_values,
-    value_mixer, value_signs, counts, brain, causal, threads, sink, out,
+    value_mixer, value_signs, brain, limits, sink, m, total, key_room, value_room, score_room, out,
 ):  # fmt: skip
     """softmax over all tokens, times the values, to out (BH, rows, value dim; zeroed).
 
     q (BH, rows, dim): scaled, the logarithm's base included; fold (BH or 1, dim): what it is multiplied by before its
     rotation for packed keys. lifted (BH, rows, segments): q . offset; starts: first body row of each segment, then the
     body's end. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms (BH, capacity),
-    table, bits); with 0 bits raw is meant, and what isn't meant isn't read. counts: tokens of first, body and tail.
-    value_mixer, value_signs: the rotation of packed values, else of another size. threads: that may run.
-    causal: L where row r (of L rows a head) sees all but the newest L - 1 - r tokens, else 1. sink (BH, rows): a logit
-    without a value, or LOWEST.
+    table, bits); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer, value_signs: the rotation of
+    packed values, else of another size. limits (3, L): how many tokens of first, tail and body row r % L may see, the
+    last row all. sink (BH, rows): a logit without a value, or LOWEST. Room for the P pieces that a head's tokens are
+    cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim; zeroed), value_room
+    (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1, TOKENS).
     """
-    heads, rows, dim = out.shape
-    # enough pieces for every core, and none shorter than a few blocks
-    pieces = max(1, min((2 * threads + heads - 1) // heads, (counts[1] + counts[2]) // (4 * TOKENS)))
-    m = np.full((heads, pieces, rows), LOWEST, np.float32)
-    total = np.zeros((heads, pieces, rows), np.float32)
-    plain = aligned(heads * pieces * rows, dim).reshape(heads, pieces, rows, dim)
-    packed = aligned(heads * pieces * rows, dim).reshape(heads, pieces, rows, dim)
+    heads, pieces, _ = m.shape
     for n in numba.prange(heads * pieces):
         h = n // pieces
         p = n % pieces
         _piece(
             h, p, pieces, q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values,
-            tail_keys, tail_values, counts, brain, causal, m[h, p], total[h, p], plain[h, p], packed[h, p],
+            tail_keys, tail_values, brain, limits, m[h, p], total[h, p], key_room[h, p], value_room[h, p],
+            score_room[h, p],
         )  # fmt: skip
     for h in range(heads):
-        _merge(m[h], total[h], plain[h], packed[h], sink[h], value_mixer, value_signs, out[h])
+        _merge(m[h], total[h], value_room[h], sink[h], value_mixer, value_signs, out[h])

@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from turboquant.backends.cpu_kernels.compiling import inlined, inner
+from turboquant.backends.cpu_kernels.compiling import inlined
 
 _FLOAT, _INT, _LONG, _OCTET = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, 16), ir.VectorType(_INT, 16)
@@ -154,14 +154,6 @@ def as_float(_: Any, pattern: Any) -> Any:
         return builder.bitcast(arguments[0], _FLOAT)
 
     return types.float32(types.uint32), generate
-
-
-@inner
-def aligned(rows, columns):
-    """(rows, columns) of zeros that begin where a cache line does: what straddles two takes twice as long."""
-    memory = np.zeros(rows * columns + 16, np.float32)
-    start = (64 - memory.ctypes.data % 64) % 64 // 4
-    return memory[start : start + rows * columns].reshape(rows, columns)
 
 
 @inlined
