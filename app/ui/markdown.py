@@ -39,6 +39,7 @@ from app.ui import theme
 
 INDENT = 22.0
 CODE_PADDING = 11.0
+CODE_HEADER = 24.0  # the strip above the code, for its language and the copy button
 # Highlighting costs about a microsecond a character: beyond this a block stays plain rather than hold up the window.
 HIGHLIGHT_LIMIT = 16_000
 # An open block is written again with each piece, so it is highlighted only while that is cheap.
@@ -52,6 +53,7 @@ class Property(IntEnum):
     QUOTE = QTextFormat.Property.UserProperty + 2  # depth of the quote
     MARKER = QTextFormat.Property.UserProperty + 3  # "•" or "3." left of the block
     RULE = QTextFormat.Property.UserProperty + 4  # True: a horizontal line
+    LANGUAGE = QTextFormat.Property.UserProperty + 5  # of a code box, may be empty
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,8 @@ class MarkdownWriter:
         """A document leaves out the margins of its first and last block; a code box there needs them."""
         root = self._document.rootFrame()
         style = root.frameFormat()
-        ends = (self._document.firstBlock(), self._document.lastBlock())
-        top, bottom = (CODE_PADDING if end.blockFormat().hasProperty(Property.CODE) else 0 for end in ends)
+        top = CODE_HEADER if self._document.firstBlock().blockFormat().hasProperty(Property.CODE) else 0.0
+        bottom = CODE_PADDING if self._document.lastBlock().blockFormat().hasProperty(Property.CODE) else 0.0
         if (style.topMargin(), style.bottomMargin()) != (top, bottom):
             style.setTopMargin(top)
             style.setBottomMargin(bottom)
@@ -270,6 +272,8 @@ class _Scribe:
         if place.marker:
             block.setProperty(Property.MARKER, place.marker)
         if rule:
+            block.setLineHeight(8, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+            block.setBottomMargin(14)
             block.setProperty(Property.RULE, True)
         self._place(block, self._base)
 
@@ -311,17 +315,19 @@ class _Scribe:
         left = place.indent * INDENT
         block.setLeftMargin(left + CODE_PADDING)
         block.setRightMargin(CODE_PADDING)
-        block.setTopMargin(CODE_PADDING + 3)
+        block.setTopMargin(CODE_HEADER + 5)
         block.setBottomMargin(CODE_PADDING + 12)
         block.setLineHeight(122, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         block.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         block.setAlignment(Qt.AlignmentFlag.AlignLeft)
         block.setProperty(Property.CODE, True)
+        language = next(iter(token.info.split()), "")
+        block.setProperty(Property.LANGUAGE, language)
         text = QTextCharFormat(self._base)
         text.setFont(theme.mono_font(0.97))
         self._place(block, text)
         source = token.content.removesuffix("\n")
-        lexer = _lexer(token.info.split()[0]) if token.info.split() else None
+        lexer = _lexer(language) if language else None
         if lexer is None or len(source) > self.highlight_limit:
             self.cursor.insertText(source.replace("\n", "\u2028"), text)
             return

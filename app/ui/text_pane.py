@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolButton, QWidget
 
 from app.ui import markdown, theme
-from app.ui.markdown import CODE_PADDING, INDENT, Property
+from app.ui.markdown import CODE_HEADER, CODE_PADDING, INDENT, Property
 
 
 class CopyButton(QToolButton):
@@ -132,7 +132,7 @@ class TextPane(QTextBrowser):
         for button, block in zip(self._copy_buttons, blocks, strict=False):
             box = self._code_box(block)
             size = button.sizeHint()
-            button.setGeometry(int(box.right()) - size.width() - 5, int(box.top()) + 4, size.width(), size.height())
+            button.setGeometry(int(box.right()) - size.width() - 5, int(box.top()) + 3, size.width(), size.height())
             button.show()
 
     def _code_at(self, index: int) -> str:
@@ -141,8 +141,8 @@ class TextPane(QTextBrowser):
     def _code_box(self, block: QTextBlock) -> QRectF:
         text = self.document().documentLayout().blockBoundingRect(block)
         left = block.blockFormat().leftMargin() - CODE_PADDING
-        top = text.top() - CODE_PADDING
-        return QRectF(left, top, self.viewport().width() - left, text.height() + 2 * CODE_PADDING)
+        height = text.height() + CODE_HEADER + CODE_PADDING
+        return QRectF(left, text.top() - CODE_HEADER, self.viewport().width() - left, height)
 
     # ------------------------------------------------------------ painting
 
@@ -166,7 +166,13 @@ class TextPane(QTextBrowser):
                 if style.hasProperty(Property.CODE):
                     painter.setPen(Qt.PenStyle.NoPen)
                     painter.setBrush(QColor(colors.code))
-                    painter.drawRoundedRect(self._code_box(block), 8, 8)
+                    box = self._code_box(block)
+                    painter.drawRoundedRect(box, 8, 8)
+                    painter.setFont(theme.font(theme.SMALL))
+                    painter.setPen(QColor(colors.muted))
+                    header = QRectF(box.left() + CODE_PADDING, box.top() + 2, box.width() - 90, CODE_HEADER - 2)
+                    align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+                    painter.drawText(header, align, str(style.property(Property.LANGUAGE) or ""))
                 if style.hasProperty(Property.RULE):
                     painter.setPen(QColor(colors.line))
                     middle = round(rect.center().y()) + 0.5
@@ -188,8 +194,10 @@ class TextPane(QTextBrowser):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.colors().line))
         # The bar runs through the gap to the next block of the same quote.
-        joined = block.next().isValid() and block.next().blockFormat().property(Property.QUOTE)
-        height = rect.height() + (style.bottomMargin() if joined else 0)
+        after = block.next()
+        height = rect.height()
+        if after.isValid() and after.blockFormat().property(Property.QUOTE):
+            height = self.document().documentLayout().blockBoundingRect(after).top() - rect.top()
         for level in range(int(depth)):
             painter.drawRoundedRect(QRectF(self._side(level * INDENT + 4, 3), rect.top(), 3, height), 1.5, 1.5)
 
