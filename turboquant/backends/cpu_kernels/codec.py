@@ -69,12 +69,11 @@ def _nearest(y, trial, boundaries, centroids, codes, chosen):
         return
     for j in range(y.shape[0]):
         value = trial * y[j]
-        code = 0
-        step = centroids.shape[0] // 2
+        code = np.uint32(0)
+        step = np.uint32(centroids.shape[0] // 2)
         while step > 0:
-            if value > boundaries[code + step - 1]:
-                code += step
-            step //= 2
+            code += step * np.uint32(value > boundaries[code + step - np.uint32(1)])  # a branch would be a coin toss
+            step >>= np.uint32(1)
         codes[j] = code
         chosen[j] = centroids[code]
 
