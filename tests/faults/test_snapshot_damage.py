@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -67,7 +69,7 @@ def test_the_sound_file_is_used(engine: Engine, stored: tuple[bytes, str, str]) 
 @given(data=st.data())
 def test_a_flipped_bit_anywhere(engine: Engine, stored: tuple[bytes, str, str], data: st.DataObject) -> None:
     content = bytearray(stored[0])
-    header = 16 + int.from_bytes(content[12:16], "little")
+    header = snapshot._PREFIX.size + int.from_bytes(content[12:16], "little")
     # Half of them in the short part that is read before the checksum could be.
     at = data.draw(st.one_of(st.integers(0, header - 1), st.integers(0, len(content) - 1)))
     content[at] ^= 1 << data.draw(st.integers(0, 7))
@@ -112,13 +114,13 @@ def test_a_sound_checksum_over_a_wrong_content(
 
 
 def _rewritten(content: bytes, change: dict[str, object]) -> bytes:
-    import hashlib
-
-    _, version, length = snapshot._PREFIX.unpack(content[: snapshot._PREFIX.size])
-    start = snapshot._PREFIX.size + length
-    header = json.loads(content[snapshot._PREFIX.size : start])
+    """The file with other words in its header, and both checksums right."""
+    prefix = snapshot._PREFIX
+    _, version, length, _ = prefix.unpack(content[: prefix.size])
+    start = prefix.size + length
+    header = json.loads(content[prefix.size : start])
     version = change.get("version", version)
     header |= {name: value for name, value in change.items() if name != "version"}
     text = json.dumps(header, separators=(",", ":")).encode()
-    body = snapshot._PREFIX.pack(snapshot.MAGIC, version, len(text)) + text + content[start:-32]
+    body = prefix.pack(snapshot.MAGIC, version, len(text), zlib.crc32(text)) + text + content[start:-32]
     return body + hashlib.blake2b(body, digest_size=32).digest()
