@@ -34,24 +34,40 @@ class Backend(Protocol):
     ) -> mx.array: ...
 
 
+NAMES = ("metal", "cuda", "numba", "reference")
+
+
 @lru_cache(maxsize=1)
 def choose() -> Backend:
-    """numba where MLX runs on the CPU, the reference elsewhere; the variable TURBOQUANT_BACKEND overrides.
+    """The kernels of the GPU that MLX uses, numba where it uses the CPU; the variable TURBOQUANT_BACKEND overrides.
 
-    Raises TurboQuantError for a name that isn't one of: numba, reference.
+    Raises TurboQuantError for a name that isn't one of NAMES, or that this machine can't serve.
     """
     wanted = os.environ.get(VARIABLE, "").strip().lower()
-    if wanted not in ("", "numba", "reference"):
-        raise TurboQuantError(f"{VARIABLE}={wanted!r} isn't a backend. Choose numba or reference, or unset it.")
-    on_cpu = mx.default_device() == mx.cpu
-    if wanted == "reference" or (not wanted and not on_cpu):
+    if wanted not in ("", *NAMES):
+        raise TurboQuantError(f"{VARIABLE}={wanted!r} isn't a backend. Choose {', '.join(NAMES)}, or unset it.")
+    here = "numba" if mx.default_device() == mx.cpu else "metal" if mx.metal.is_available() else "cuda"
+    wanted = wanted or here
+    if wanted == "reference":
         return ReferenceBackend()
+    if wanted != here:
+        raise TurboQuantError(
+            f"{VARIABLE}={wanted} doesn't fit the device that MLX uses here. Choose {here} or reference, or unset it."
+        )
+    if wanted == "numba":
+        return _numba()
+    from turboquant.backends.gpu import GpuBackend
+    from turboquant.backends.verified import of_this_machine
+    from turboquant.kernels.loader import Launcher
+
+    return GpuBackend(Launcher("metal" if wanted == "metal" else "cuda"), of_this_machine())
+
+
+def _numba() -> Backend:
     if importlib.util.find_spec("numba") is None:
         fallback = ReferenceBackend()
         fallback.notice = "numba isn't installed: decode attention runs on the slower reference backend."
         return fallback
-    if not on_cpu:
-        raise TurboQuantError(f"{VARIABLE}=numba reads arrays in place, which needs MLX on the CPU. Unset it.")
     from turboquant.backends.cpu import NumbaBackend
 
     return NumbaBackend()
