@@ -67,7 +67,7 @@ class Encoded:
     close: Array
 
 
-def encode(x: Array, codec: Codec) -> Encoded:
+def encode(x: Array, codec: Codec, margin: float = 2e-6) -> Encoded:
     """Every trial of x (n, dim), which is already shifted and scaled."""
     norm = np.sqrt((x * x).sum(-1))
     y = (x / np.maximum(norm, 1e-8)[:, None]) @ rotation(codec).T
@@ -79,7 +79,7 @@ def encode(x: Array, codec: Codec) -> Encoded:
     chosen = c[codes]
     dot, square = (chosen * y[:, None]).sum(-1), (chosen * chosen).sum(-1)
     divisor = np.sqrt(square) if codec.norm == "matched" else dot
-    close = np.abs(scaled[..., None] - bounds).min(-1) < 2e-6
+    close = np.abs(scaled[..., None] - bounds).min(-1) < margin
     stored = np.minimum(norm[:, None] / np.maximum(divisor, 1e-8), 65504.0)
     return Encoded(codes, stored, dot / np.sqrt(np.maximum(square, 1e-8)), close)
 
@@ -123,13 +123,14 @@ class Case:
     calibration: int = 0
     starts: tuple[int, ...] = (0,)
     seed: int = 3
+    tail_capacity: int = 128
     buffers: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         random = np.random.default_rng(self.seed)
         heads, value_dim = self.batch * self.kv_heads, self.value_codec.dim
         key_dim = self.key_codec.dim if isinstance(self.key_codec, Codec) else self.key_codec
-        first_capacity, tail_capacity = max(self.first, 4), max(self.tail, 128)
+        first_capacity, tail_capacity = max(self.first, 4), self.tail_capacity
 
         def raw(rows: int, dim: int, size: float) -> Array:
             return to_bits(random.standard_normal((heads, rows, dim)) * size, self.raw_dtype)

@@ -54,23 +54,33 @@ class Encode:
     trials: int = 1
     heads: int = 2
     rows: int = 5  # of a head
+    outlier: bool = True  # one coordinate above all others: rotated, all are alike, and so are the trial scales
 
     def codec(self) -> Codec:
         return (key_codec if self.matched else value_codec)(self.dim, self.bits, self.trials)
 
-    def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
+    def problem(self) -> tuple[dict[str, Any], Array]:
+        """The kernel's buffers by name, and the vectors that it is to encode, shifted and scaled."""
         random = np.random.default_rng(7)
-        n, mine = self.heads * self.rows, self.codec()
+        n = self.heads * self.rows
         x = random.standard_normal((n, self.dim)) * np.exp(random.standard_normal((n, 1)))
         x[-1] = 0.0
-        x[0, 3] = 2000.0
+        x[0, 3] = 2000.0 if self.outlier else x[0, 3]
         offset, channel = calibration_of(random, self.heads, self.dim)
         held = to_bits(x, self.dtype)
-        part = constants.part(mine)
-        inputs = [held, dims(n, self.rows), constants.encoding(mine), *(offset, channel)[: self.calibration]]
+        named = {
+            **{"x": held, "dims": dims(n, self.rows), "consts": constants.encoding(self.codec())},
+            **{"offset": offset, "channel": channel},
+        }
+        return named, shifted(from_bits(held, self.dtype), offset, channel, self)
+
+    def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
+        named, x = self.problem()
+        part = constants.part(self.codec())
         kernel = specs.encode(part, self.dtype, self.calibration)
-        words, norms = launch(kernel, specs.encode_launch(part, n), inputs, target, schedules, edit)
-        check_encoded(words, norms, shifted(from_bits(held, self.dtype), offset, channel, self), mine)
+        inputs = [named[name] for name in kernel.inputs]
+        words, norms = launch(kernel, specs.encode_launch(part, len(x)), inputs, target, schedules, edit)
+        check_encoded(words, norms, x, self.codec())
 
 
 def shifted(x: Array, offset: Array, channel: Array, case: Encode) -> Array:
@@ -141,6 +151,7 @@ class Attend:
     single: bool = False
     sharp: bool = False  # scores that grow with position, so that the running maximum is renewed
     geometry: specs.Geometry | None = None
+    tail_capacity: int = 128
 
     def spec(self, target: Target) -> specs.Attend:
         heads = self.kv_heads * self.group
@@ -150,19 +161,13 @@ class Attend:
             (1 if heads < specs.MIN_ELEMENTS else 2) if self.sinks else 0, self.single, target, self.geometry,
         )  # fmt: skip
 
-    def check(
-        self,
-        target: Target,
-        schedules: Sequence[int] = emulator.SCHEDULES,
-        edit: Edit = None,
-        edit_merge: Edit = None,
-    ) -> float:
-        """The error relative to the largest output; asserts that it is within rounding."""
+    def problem(self) -> tuple[dict[str, Any], Array]:
+        """The kernels' buffers by name, but for what passes between the two, and the result (B, heads, L, Dv)."""
         values = value_codec(self.value_dim or self.key_dim, self.value_bits)
         keys = key_codec(self.key_dim, self.key_bits) if self.key_bits else self.key_dim
         case = Case(
             self.batch, self.kv_heads, self.body, self.capacity, self.first, self.tail, keys, values,
-            self.raw_dtype, self.calibration, self.starts,
+            self.raw_dtype, self.calibration, self.starts, tail_capacity=self.tail_capacity,
         )  # fmt: skip
         random, heads = np.random.default_rng(5), self.kv_heads * self.group
         q = random.standard_normal((self.batch, heads, self.length, self.key_dim))
@@ -172,24 +177,14 @@ class Attend:
         held = to_bits(q, self.dtype)
         sinks = to_bits(random.standard_normal(heads) * 3, self.dtype)
         scale = self.key_dim**-0.5
-        spec, total = self.spec(target), 1 if self.single else self.splits + 1
         low = case.tokens - self.length - self.window + 1 if self.window else 0
         named: dict[str, Any] = {
             **case.buffers,
             "q": held,
             "consts": constants.attention(keys, values, scale, self.soft_cap),
-            "dims": case.dims(total, low),
+            "dims": case.dims(1 if self.single else self.splits + 1, low),
             "sinks": sinks,
         }
-        kernel = spec.kernel()
-        (out,) = launch(
-            kernel, spec.launch(self.batch, total), [named[name] for name in kernel.inputs], target, schedules, edit
-        )
-        if not self.single:
-            named["part"], kernel = out, spec.merge()
-            (out,) = launch(
-                kernel, spec.merge_launch(self.batch), [named[n] for n in kernel.inputs], target, schedules, edit_merge
-            )
         want = attend(
             from_bits(held, self.dtype),
             by_head,
@@ -199,6 +194,24 @@ class Attend:
             self.soft_cap,
             from_bits(sinks, self.dtype) if self.sinks else None,
         )
+        return named, want
+
+    def check(
+        self,
+        target: Target,
+        schedules: Sequence[int] = emulator.SCHEDULES,
+        edit: Edit = None,
+        edit_merge: Edit = None,
+    ) -> float:
+        """The error relative to the largest output; asserts that it is within rounding."""
+        named, want = self.problem()
+        spec = self.spec(target)
+        kernel, how = spec.kernel(), spec.launch(self.batch, int(named["dims"][6]))
+        (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)
+        if not self.single:
+            named["part"], kernel = out, spec.merge()
+            how = spec.merge_launch(self.batch)
+            (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit_merge)
         got = from_bits(out, self.dtype).reshape(want.shape)
         error = float(np.abs(got - want).max() / np.abs(want).max())
         limit = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}[self.dtype]
