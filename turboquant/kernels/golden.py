@@ -27,7 +27,7 @@ Runs = Callable[[Kernel, Launch, Sequence[mx.array]], list[mx.array]]
 
 @dataclass(frozen=True)
 class Golden:
-    """`error`: share of differing words or norms of an encoding, else the largest difference over the largest result."""
+    """`error`: share of differing words or norms of an encoding, else largest difference over largest result."""
 
     name: str
     error: float
