@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from turboquant import backends, snapshot  # before MLX: it loads a BLAS that makes prefill several times faster
+
+# isort: split
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
 from app.engine import models
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo
-from turboquant import backends, snapshot
 
 # Evaluated together while weights are read, so that a stop acts within a fraction of a second.
 _GROUP_BYTES = 256 << 20

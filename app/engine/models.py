@@ -143,7 +143,11 @@ def _unsupported(config: Mapping[str, Any]) -> str:
         raise AppError("mlx-lm isn't installed.", "Run `make run` again: it repairs the installation.")
     if kind == Path(kind).name and (Path(spec.origin).parent / "models" / f"{kind}.py").is_file():
         return ""
-    from mlx_lm.utils import MODEL_REMAPPING  # imports MLX, so only for the rare name that needs it
+    # These import MLX, the first one with its BLAS: only for the rare name that needs it.
+    import turboquant  # noqa: F401
+
+    # isort: split
+    from mlx_lm.utils import MODEL_REMAPPING
 
     return "" if kind in MODEL_REMAPPING else f"Models of type {kind} aren't known to mlx-lm."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -167,3 +168,30 @@ def test_it_loads_and_answers_without_standard_streams(folder: Path, monkeypatch
         events += drive(engine, Generate("c", "r", transcript("hi"), "turbo4", GREEDY))
     one(ModelLoaded, events)
     one(TurnFinished, events)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "import app.engine.engine",
+        "import app.engine.loader",
+        "from app.engine.models import _unsupported; assert _unsupported({'model_type': 'phi-msft'}) == ''",
+    ],
+)
+def test_the_fast_blas_comes_before_mlx(first: str) -> None:
+    """turboquant loads it. Behind MLX's own it would be of no use, and prefill seven times slower."""
+    program = f"""
+import sys
+class Watch:
+    seen = []
+    @classmethod
+    def find_spec(cls, name, *_):
+        cls.seen.append(name)
+sys.meta_path.insert(0, Watch)
+{first}
+print(Watch.seen.index("turboquant") < Watch.seen.index("mlx"))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(__file__).parents[4], check=True
+    )
+    assert run.stdout.splitlines()[-1] == "True"
