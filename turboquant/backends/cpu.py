@@ -39,7 +39,7 @@ class NumbaBackend(ReferenceBackend):
     ) -> Packed:
         batch, heads, rows, dim = x.shape
         data = _numpy(x.astype(mx.float32)).reshape(batch * heads, rows, dim)
-        fold = np.broadcast_to(_numpy(codec.rotation.signs), (batch * heads, dim))
+        fold = np.tile(_numpy(codec.rotation.signs), (batch * heads, 1))
         if channel_scale is not None:
             fold = fold * _numpy(channel_scale.astype(mx.float32)).reshape(batch * heads, dim)
         shift = np.zeros((batch * heads, dim), np.float32)
@@ -50,7 +50,7 @@ class NumbaBackend(ReferenceBackend):
         encode(
             data,
             shift,
-            np.ascontiguousarray(fold),
+            fold,
             _numpy(codec.rotation.mixer),
             table(_numpy(codec.centroids)),
             table(_numpy(codec.boundaries), fill=float(np.finfo(np.float32).max)),
@@ -108,11 +108,9 @@ class NumbaBackend(ReferenceBackend):
             per_head = _numpy(sinks.astype(mx.float32)).reshape(heads, group) * np.float32(LOG2_E)
             sink = np.ascontiguousarray(np.tile(np.repeat(per_head, length, axis=1), (batch, 1)))
         newest = np.arange(length - 1, -1, -1) if mask == "causal" else np.zeros(1, np.int64)
-        limits = np.array([[kv.first_keys.count], [kv.tail_keys.count], [values.count]]) - [
-            0 * newest,
-            newest,
-            0 * newest,
-        ]
+        counts = np.array([[kv.first_keys.count], [kv.tail_keys.count], [values.count]])
+        begins = np.array([[0], [kv.tokens - kv.tail_keys.count], [kv.first_keys.count]])
+        limits = np.minimum(kv.tokens - newest - begins, counts)
         # enough pieces for every core, and none shorter than a few blocks
         pieces = max(1, min(-(-2 * numba.get_num_threads() // (batch * heads)), kv.tokens // (4 * TOKENS)))
         out = np.zeros((batch * heads, rows, value_dim), np.float32)

@@ -229,10 +229,10 @@ def attend(
     rotation for packed keys. lifted (BH, rows, segments): q . offset; starts: first body row of each segment, then the
     body's end. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms (BH, capacity),
     table, bits); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer, value_signs: the rotation of
-    packed values, else of another size. limits (3, L): how many tokens of first, tail and body row r % L may see, the
-    last row all. sink (BH, rows): a logit without a value, or LOWEST. Room for the P pieces that a head's tokens are
-    cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim; zeroed), value_room
-    (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1, TOKENS).
+    packed values, else of another size. limits (3, L): how many tokens of first, tail and body row r % L sees (0 or
+    less: none), the last row all. sink (BH, rows): a logit without a value, or LOWEST. Room for the P pieces that a
+    head's tokens are cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim;
+    zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1, TOKENS).
     """
     heads, pieces, _ = m.shape
     for n in numba.prange(heads * pieces):

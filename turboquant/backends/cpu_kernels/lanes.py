@@ -63,11 +63,11 @@ def _look_up(context: Any, builder: Any, entries: Any, index: Any) -> Any:
             found = [call("llvm.x86.avx2.permps", 8, part, half) for half in halves]
             both.append(builder.shuffle_vector(*found, _constant(*range(16))))
         return builder.select(in_high, both[1], both[0])
-    memory = cgutils.alloca_once_value(builder, entries)
+    memory = builder.bitcast(cgutils.alloca_once_value(builder, entries), _FLOAT.as_pointer())
     index = builder.and_(index, _constant(*[15] * 16))
     result = ir.Constant(_FLOATS, ir.Undefined)
     for lane in range(16):
-        place = builder.gep(memory, [_INT(0), builder.extract_element(index, _INT(lane))])
+        place = builder.gep(memory, [builder.extract_element(index, _INT(lane))])
         result = builder.insert_element(result, builder.load(place), _INT(lane))
     return result
 

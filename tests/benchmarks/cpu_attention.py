@@ -1,0 +1,79 @@
+"""Decode attention on the CPU against MLX's own: prints the promised ratios, exits 1 where one isn't reached.
+
+One layer of 8 kv heads, 3 query heads each, d = 128, float32 queries; medians of one run in which all take turns, as
+`python -m turboquant bench`. The best of a few runs counts: another program's turn on a core is no property of the code.
+
+    .venv/bin/python tests/benchmarks/cpu_attention.py [RUNS]
+"""
+
+from __future__ import annotations
+
+import sys
+from statistics import median
+from time import perf_counter
+
+import turboquant  # noqa: F401  (loads OpenBLAS, which must come before the first import of mlx)
+
+# isort: split
+import mlx.core as mx
+
+from turboquant import bench
+from turboquant.backends.cpu import NumbaBackend
+from turboquant.cache import KEY_SEED, key_codec
+from turboquant.codec import codec
+
+SCHEMES = ("turbo4", "turbo3", "turbo2", "turbo0v4")
+# at least so many times faster than MLX's attention in (float32, float16)
+PROMISED = {
+    4096: {"turbo4": (3.0, 10.0), "turbo3": (2.0, 0.0), "turbo2": (2.0, 0.0), "turbo0v4": (2.0, 0.0)},
+    16384: {"turbo4": (4.0, 10.0), "turbo3": (2.0, 0.0), "turbo2": (2.0, 0.0), "turbo0v4": (2.0, 0.0)},
+}
+ENCODE_COST = 2.5  # the search over 8 trial scales, at most so many times the plain encoding
+
+
+def main() -> int:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    if mx.default_device() != mx.cpu:
+        print("This benchmark is about the CPU backend; MLX's default device here isn't the CPU.")
+        return 1
+    reached = True
+    for tokens, promises in PROMISED.items():
+        rows = [bench.attention(tokens, SCHEMES, affine=False) for _ in range(runs)]
+        for i, (scheme, promise) in enumerate(promises.items()):
+            best = max((run[i] for run in rows), key=lambda row: (row.mlx_fp32_ms or 0) / row.ours_ms)
+            assert best.mlx_fp32_ms is not None
+            assert best.mlx_fp16_ms is not None
+            ratios = best.mlx_fp32_ms / best.ours_ms, best.mlx_fp16_ms / best.ours_ms
+            ok = all(ratio >= least for ratio, least in zip(ratios, promise, strict=True))
+            reached &= ok
+            print(
+                f"T={tokens} {scheme}: {best.ours_ms:.2f} ms; MLX float32 {best.mlx_fp32_ms:.2f} ms, x{ratios[0]:.1f} "
+                f"(at least {promise[0]:g}); float16 {best.mlx_fp16_ms:.1f} ms, x{ratios[1]:.1f} (at least {promise[1]:g})"
+                f"{'' if ok else '  NOT REACHED'}"
+            )
+    for bits in (3, 4):
+        ratio = min(encode_cost(bits) for _ in range(runs))
+        reached &= ratio <= ENCODE_COST
+        print(
+            f"encode 64 tokens, {bits} bits, 8 trial scales: x{ratio:.2f} the plain one (at most {ENCODE_COST})"
+            f"{'' if ratio <= ENCODE_COST else '  NOT REACHED'}"
+        )
+    return 0 if reached else 1
+
+
+def encode_cost(bits: int) -> float:
+    """Medians of both ways to encode 64 tokens of 8 heads, taking turns."""
+    backend, x = NumbaBackend(), mx.random.normal((1, 8, 64, 128))
+    ways = codec(128, bits, KEY_SEED), key_codec(128, bits)
+    times: list[list[float]] = [[], []]
+    for turn in range(42):
+        for way, taken in zip(ways, times, strict=True):
+            begin = perf_counter()
+            mx.eval(backend.encode(x, way))
+            if turn > 1:
+                taken.append(perf_counter() - begin)
+    return median(times[1]) / median(times[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
