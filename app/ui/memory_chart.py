@@ -296,7 +296,7 @@ class MemoryChart(QWidget):
         rows += [
             (n, formats.data_size(size), False)
             for n, size in point.predicted
-            if n in self._compared and n != point.scheme
+            if n in (*self._compared, self._scheme) and n != point.scheme
         ]
         title = self.tr("{0} tokens").format(formats.count(point.tokens))
         changes = [m for m in self.history.markers if abs(scale.x(m.tokens) - place.x()) < 5]
