@@ -1,9 +1,9 @@
 """Decode attention on the CPU against MLX's own: prints the promised ratios, exits 1 where one isn't reached.
 
-One layer of 8 kv heads, 3 query heads each, d = 128, float32 queries; medians of one run in which all take turns, as
-`python -m turboquant bench`. The best of a few runs counts: another program's turn on a core is no property of the code.
+One layer of 8 kv heads, 3 query heads each, d = 128, float32 queries; medians of one run in which all take turns, as in
+`python -m turboquant bench`. The best of a few runs counts: a core that another program takes says nothing of the code.
 
-    .venv/bin/python tests/benchmarks/cpu_attention.py [RUNS]
+    python -m tests.benchmarks.cpu_attention [RUNS]
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def main() -> int:
             ok = all(ratio >= least for ratio, least in zip(ratios, promise, strict=True))
             reached &= ok
             print(
-                f"T={tokens} {scheme}: {best.ours_ms:.2f} ms; MLX float32 {best.mlx_fp32_ms:.2f} ms, x{ratios[0]:.1f} "
-                f"(at least {promise[0]:g}); float16 {best.mlx_fp16_ms:.1f} ms, x{ratios[1]:.1f} (at least {promise[1]:g})"
+                f"T={tokens} {scheme}: {best.ours_ms:.2f} ms; "
+                f"MLX float32 {best.mlx_fp32_ms:.2f} ms, x{ratios[0]:.1f} (at least {promise[0]:g}); "
+                f"float16 {best.mlx_fp16_ms:.1f} ms, x{ratios[1]:.1f} (at least {promise[1]:g})"
                 f"{'' if ok else '  NOT REACHED'}"
             )
     for bits in (3, 4):
