@@ -129,8 +129,8 @@ def test_prefill_over_packed_tokens_uses_rotated_rows(backend: GpuBackend, runs:
 def test_some_heads_alone_are_rotated_rightly(backend: GpuBackend, runs: EmulatedLauncher) -> None:
     cache, _ = random_cache("turbo3", 72, batch=2)
     for part in ("keys", "values"):
-        got = backend._rotated(cache.stretches(), part, slice(1, 2), mx.float32)
-        want = ReferenceBackend()._rotated(cache.stretches(), part, slice(1, 2), mx.float32)
+        got = backend._rotated(cache.stretches(), part, slice(1, 2), 2, 145, mx.float32)
+        want = ReferenceBackend()._rotated(cache.stretches(), part, slice(1, 2), 2, 145, mx.float32)
         assert relative(got, want) < 1e-5
     assert runs.calls == ["dequantise", "dequantise"]
 

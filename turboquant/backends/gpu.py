@@ -149,15 +149,16 @@ class GpuBackend(ReferenceBackend):
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
 
-    def _rotated(self, kv: Stretches, part: Part, heads: slice, dtype: mx.Dtype) -> mx.array:
-        """All rows of some heads in one dispatch, without a copy of what is packed."""
+    def _rotated(self, kv: Stretches, part: Part, heads: slice, begin: int, end: int, dtype: mx.Dtype) -> mx.array:
+        """As the reference's, in one dispatch and without a copy of what is packed."""
         first, body, tail = stretches_of(kv, part)
         assert isinstance(body, PackedBuffer)
         raw = [b.array for b in (first, tail) if b.array is not None]
         usable = specs.supports(body.codec.dim) and dtype in _FLOATS and raw and _alike_raw(raw)
         calibration = _calibration(kv.offsets, kv.channel_scale) if part == "keys" else 0
-        if not usable or calibration is None:
-            return super()._rotated(kv, part, heads, dtype)
+        halves = kv.offsets is None or kv.offsets.dtype == mx.float16
+        if not usable or calibration is None or not halves:
+            return super()._rotated(kv, part, heads, begin, end, dtype)
         words, norms = body.words.array, body.norms.array
         assert words is not None
         assert norms is not None
@@ -167,7 +168,7 @@ class GpuBackend(ReferenceBackend):
         capacities = [b.array.shape[2] if b.array is not None else 0 for b in (first, tail)]
         dims = constants.integers(
             *(first.count, capacities[0], body.count, norms.shape[2], tail.count, capacities[1]),
-            *(0, kv.tokens, heads.start, count, held, len(kv.segment_starts)),
+            *(begin, end - begin, heads.start, count, held, len(kv.segment_starts)),
         )
         inputs = [words, norms, dims, constants.decoding_array(codec), raw[0], raw[-1]]
         if calibration:
@@ -179,12 +180,12 @@ class GpuBackend(ReferenceBackend):
             inputs.append(kv.channel_scale)
 
         def run() -> mx.array:
-            how = specs.dequantise_launch(constants.part(codec), _FLOATS[dtype], batch * count, kv.tokens)
+            how = specs.dequantise_launch(constants.part(codec), _FLOATS[dtype], batch * count, end - begin)
             (out,) = self._runs(kernel, how, inputs)
-            return out.reshape(batch, count, kv.tokens, codec.dim)
+            return out.reshape(batch, count, end - begin, codec.dim)
 
         def reference() -> mx.array:
-            return self._reference._rotated(kv, part, heads, dtype)
+            return self._reference._rotated(kv, part, heads, begin, end, dtype)
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import mlx.core as mx
 import numpy as np
 
+from turboquant.backends import tiles
 from turboquant.codec import Codec, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
 
@@ -73,37 +75,55 @@ class ReferenceBackend:
         if isinstance(keys, PackedBuffer) and keys.count:
             group = queries.shape[1] // (heads.stop - heads.start)
             queries = keys.codec.rotation.forward(queries, _unfold(kv, keys.codec, heads, group))
-            all_keys = self._rotated(kv, "keys", heads, dtype)
-        else:
-            all_keys = _raw_rows((kv.first_keys, keys, kv.tail_keys), heads)
-        rotation = None
-        if isinstance(values, PackedBuffer) and values.count:
-            rotation = values.codec.rotation
-            all_values = self._rotated(kv, "values", heads, dtype)
-        else:
-            all_values = _raw_rows((kv.first_values, values, kv.tail_values), heads)
-        out = mx.fast.scaled_dot_product_attention(
-            queries.astype(dtype),
-            all_keys.astype(dtype),
-            all_values.astype(dtype),
-            scale=scale,
-            mask=mask,
-            sinks=sinks,
-        )
-        return out if rotation is None else rotation.inverse(out).astype(dtype)
+        queries = queries.astype(dtype)
 
-    def _rotated(self, kv: Stretches, part: Part, heads: slice, dtype: mx.Dtype) -> mx.array:
-        """All keys or values of some heads, (B, heads, tokens, dim) in order, in the space of the packed ones."""
-        first, body, tail = stretches_of(kv, part)
+        def rows(begin: int, end: int) -> tuple[mx.array, mx.array]:
+            return self._rows(kv, "keys", heads, begin, end, dtype), self._rows(kv, "values", heads, begin, end, dtype)
+
+        value_dim = kv.tail_values.view().shape[-1]
+        row_bytes = queries.shape[0] * (heads.stop - heads.start) * (queries.shape[-1] + value_dim) * dtype.size
+        if row_bytes * kv.tokens <= WORKING_BYTES:
+            out = mx.fast.scaled_dot_product_attention(
+                queries, *rows(0, kv.tokens), scale=scale, mask=mask, sinks=sinks
+            )
+        else:
+            column_bytes = 3 * mx.float32.size * queries.size // queries.shape[-1]  # scores, weights, mask
+            tile = max(WORKING_BYTES // (row_bytes + column_bytes), 1)
+            out = tiles.attend(queries, rows, kv.tokens, tile, scale, mask, sinks).astype(dtype)
+        if isinstance(values, PackedBuffer) and values.count:
+            out = values.codec.rotation.inverse(out).astype(dtype)
+        return out
+
+    def _rows(self, kv: Stretches, part: Part, heads: slice, begin: int, end: int, dtype: mx.Dtype) -> mx.array:
+        """Keys or values of some heads and tokens, (B, heads, end - begin, dim): rotated where they are packed."""
+        stretches = stretches_of(kv, part)
+        if isinstance(stretches[1], PackedBuffer) and stretches[1].count:
+            return self._rotated(kv, part, heads, begin, end, dtype)
+        parts = [
+            buffer.view(low, high)[:, heads]
+            for buffer, low, high in _within(stretches, begin, end)
+            if isinstance(buffer, Buffer)
+        ]
+        return mx.concatenate(parts, axis=2).astype(dtype)
+
+    def _rotated(self, kv: Stretches, part: Part, heads: slice, begin: int, end: int, dtype: mx.Dtype) -> mx.array:
+        """As `_rows`, of packed keys or values: raw tokens are rotated to lie beside the packed ones."""
+        stretches = stretches_of(kv, part)
+        body = stretches[1]
         assert isinstance(body, PackedBuffer)
-        rotation = body.codec.rotation
-        fold = folded(kv, body.codec, heads) if part == "keys" else None
-        rows = self.dequantise(_rows(body.view(), heads), body.codec, mx.float32)
-        if part == "keys" and kv.offsets is not None:
-            lifted = rotation.forward(kv.offsets[:, heads], fold)
-            rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)]
-        raw = [rotation.forward(b.view()[:, heads], fold) for b in (first, tail) if b.count]
-        return mx.concatenate([*raw[: first.count > 0], rows, *raw[first.count > 0 :]], axis=2).astype(dtype)
+        codec = body.codec
+        fold = folded(kv, codec, heads) if part == "keys" else None
+        parts = []
+        for buffer, low, high in _within(stretches, begin, end):
+            if isinstance(buffer, Buffer):
+                parts.append(codec.rotation.forward(buffer.view(low, high)[:, heads], fold))
+                continue
+            rows = self.dequantise(_heads_of_packed(buffer.view(low, high), heads), codec, mx.float32)
+            if part == "keys" and kv.offsets is not None:
+                lifted = codec.rotation.forward(kv.offsets[:, heads], fold)
+                rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)[low:high]]
+            parts.append(rows)
+        return mx.concatenate(parts, axis=2).astype(dtype)
 
 
 def stretches_of(kv: Stretches, part: Part) -> tuple[Buffer, Buffer | PackedBuffer, Buffer]:
@@ -128,11 +148,19 @@ def _unfold(kv: Stretches, codec: Codec, heads: slice, group: int) -> mx.array:
     return mx.repeat(codec.rotation.signs / scales, group, axis=1)
 
 
-def _raw_rows(stretches: tuple[Buffer | PackedBuffer, ...], heads: slice) -> mx.array:
-    return mx.concatenate([b.view()[:, heads] for b in stretches if b.count and isinstance(b, Buffer)], axis=2)
+def _within(
+    stretches: tuple[Buffer | PackedBuffer, ...], begin: int, end: int
+) -> Iterator[tuple[Buffer | PackedBuffer, int, int]]:
+    """Which rows of which stretch the tokens begin..end are, in order."""
+    start = 0
+    for buffer in stretches:
+        low, high = max(begin - start, 0), min(end - start, buffer.count)
+        if low < high:
+            yield buffer, low, high
+        start += buffer.count
 
 
-def _rows(packed: Packed, heads: slice) -> Packed:
+def _heads_of_packed(packed: Packed, heads: slice) -> Packed:
     return Packed(packed.words[:, heads], packed.norms[:, heads])
 
 
