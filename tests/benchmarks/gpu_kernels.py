@@ -21,6 +21,7 @@ import mlx.core as mx
 import numpy as np
 
 from tests.kernels import running, test_results
+from turboquant.backends.decoding import Decoder
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.backends.verified import Verified
@@ -160,27 +161,26 @@ def layers(tokens: int, **kind: Any) -> list[Layer]:
 
 def prepared(given: Sequence[Layer], splits: int = 0, **changes: Any) -> Step:
     """A decode step over the layers with inputs at hand: what the GPU and MLX take, nothing of our own Python."""
-    backend = GpuBackend(RUNS, Everything(None))
+    decoder = Decoder(RUNS)
     calls = []
     for layer in given:
-        found = backend._prepare(layer.query, layer.stretches, layer.query.shape[-1] ** -0.5, None)
+        found = decoder.prepare(layer.query, layer.stretches, layer.query.shape[-1] ** -0.5, None)
         assert found is not None
-        decode, inputs = found
-        spec = replace(decode.spec, **changes)
-        named = dict(zip(decode.inputs, inputs, strict=True))
+        call, inputs = found
+        spec = replace(call.spec, **changes)
+        named = dict(zip(call.inputs, inputs, strict=True))
         count = 1 if spec.single else splits or spec.splits(1, layer.stretches.body_values.count)
         values = np.array(named["dims"])
         values[6] = count
         named["dims"] = mx.array(values)
-        built = backend._decode(spec, 1, count)
+        built = decoder.call(spec, 1, count)
         calls.append((built.function, [named[name] for name in built.inputs]))
     mx.eval(*[inputs for _, inputs in calls])
-    shape = given[0].query.shape
 
     def step() -> mx.array:
         query = given[0].query
         for function, inputs in calls:
-            query = function(query, *inputs[1:]).reshape(shape)
+            query = function(query, *inputs[1:])
         return query
 
     return step

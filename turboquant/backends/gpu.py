@@ -6,50 +6,22 @@ What passes is remembered (see verified.py); what doesn't is never called again,
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import mlx.core as mx
 
+from turboquant.backends.decoding import FLOATS, Decoder, Runs, alike, calibration_of
 from turboquant.backends.reference import Part, ReferenceBackend, folded, stretches_of
 from turboquant.backends.verified import Verified
 from turboquant.codec import Codec, Packed
 from turboquant.kernels import constants, specs
-from turboquant.kernels.specs import Kernel, Launch, Target
-from turboquant.segments import Buffer, PackedBuffer, Stretches
+from turboquant.segments import PackedBuffer, Stretches
 
 T = TypeVar("T")
-_spec = lru_cache(maxsize=256)(specs.Attend)  # asked for at every step of every layer
 
 ENCODE_ERROR = 0.05  # of decoded vectors, relative: a code on a boundary may round either way
 ATTEND_ERROR = 0.02  # of outputs, relative, in the coarsest type that models use
-
-_FLOATS = {mx.float16: "float16", mx.bfloat16: "bfloat16", mx.float32: "float32"}
-_RAW = (mx.float16, mx.bfloat16)
-
-
-class Runs(Protocol):
-    """What runs kernels: a loader.Launcher; in tests an emulator."""
-
-    target: Target
-
-    def __call__(self, kernel: Kernel, launch: Launch, inputs: Sequence[mx.array]) -> list[mx.array]: ...
-
-    def fuse(self, function: Callable[..., mx.array]) -> Callable[..., mx.array]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Decode:
-    """Decode attention for one kind of layer, batch and number of splits: one call, or two fused ones."""
-
-    name: str
-    spec: specs.Attend
-    inputs: tuple[str, ...]
-    function: Callable[..., mx.array]
 
 
 class GpuBackend(ReferenceBackend):
@@ -62,7 +34,7 @@ class GpuBackend(ReferenceBackend):
         self._verified = verified
         self._refused: set[str] = set()
         self._reference = ReferenceBackend()  # what kernels are compared with must not use kernels itself
-        self._decodes: dict[tuple[specs.Attend, int, int], _Decode] = {}
+        self._decoder = Decoder(runs)
 
     # ------------------------------------------------------------------ encode
 
@@ -70,13 +42,13 @@ class GpuBackend(ReferenceBackend):
         self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
     ) -> Packed:
         """As ReferenceBackend.encode; codes next to a boundary may round the other way."""
-        calibration = _calibration(offset, channel_scale)
+        calibration = calibration_of(offset, channel_scale)
         if not _encodes(x, codec) or calibration is None:
             return super().encode(x, codec, offset, channel_scale)
         batch, heads, rows, _ = x.shape
         part = constants.part(codec)
-        kind = "float16" if offset is None else _FLOATS[offset.dtype]
-        kernel = specs.encode(part, _FLOATS[x.dtype], calibration, kind)
+        kind = "float16" if offset is None else FLOATS[offset.dtype]
+        kernel = specs.encode(part, FLOATS[x.dtype], calibration, kind)
         inputs = [x, constants.integers(batch * heads * rows, rows), constants.encoding_array(codec)]
         inputs += [a for a in (offset, channel_scale) if a is not None]
 
@@ -99,14 +71,14 @@ class GpuBackend(ReferenceBackend):
         channel_scale: mx.array | None = None,
     ) -> tuple[Packed, Packed]:
         """Keys and values of the same tokens in one dispatch; `offset` and `channel_scale` are the keys'."""
-        calibration = _calibration(offset, channel_scale)
+        calibration = calibration_of(offset, channel_scale)
         alike = keys.dtype == values.dtype and keys.shape[:3] == values.shape[:3]
         if not (_encodes(keys, key_codec) and _encodes(values, value_codec) and alike) or calibration is None:
             return self.encode(keys, key_codec, offset, channel_scale), self.encode(values, value_codec)
         batch, heads, rows, _ = keys.shape
         parts = constants.part(key_codec), constants.part(value_codec)
-        kind = "float16" if offset is None else _FLOATS[offset.dtype]
-        kernel = specs.encode_pair(*parts, _FLOATS[keys.dtype], calibration, kind)
+        kind = "float16" if offset is None else FLOATS[offset.dtype]
+        kernel = specs.encode_pair(*parts, FLOATS[keys.dtype], calibration, kind)
         inputs = [
             keys,
             values,
@@ -133,14 +105,14 @@ class GpuBackend(ReferenceBackend):
 
     def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array:
         words, norms = packed
-        if not specs.supports(codec.dim) or dtype not in _FLOATS or norms.size < specs.MIN_ELEMENTS or norms.ndim != 3:
+        if not specs.supports(codec.dim) or dtype not in FLOATS or norms.size < specs.MIN_ELEMENTS or norms.ndim != 3:
             return super().dequantise(packed, codec, dtype)
         batch, heads, rows = norms.shape
-        kernel = specs.dequantise(constants.part(codec), _FLOATS[dtype])
+        kernel = specs.dequantise(constants.part(codec), FLOATS[dtype])
         dims = constants.integers(0, 0, rows, rows, 0, 0, 0, rows, 0, heads, heads, 0)
 
         def run() -> mx.array:
-            how = specs.dequantise_launch(constants.part(codec), _FLOATS[dtype], batch * heads, rows)
+            how = specs.dequantise_launch(constants.part(codec), FLOATS[dtype], batch * heads, rows)
             (out,) = self._runs(kernel, how, [words, norms, dims, constants.decoding_array(codec)])
             return out.reshape(batch, heads, rows, codec.dim)
 
@@ -154,8 +126,8 @@ class GpuBackend(ReferenceBackend):
         first, body, tail = stretches_of(kv, part)
         assert isinstance(body, PackedBuffer)
         raw = [b.array for b in (first, tail) if b.array is not None]
-        usable = specs.supports(body.codec.dim) and dtype in _FLOATS and raw and _alike_raw(raw)
-        calibration = _calibration(kv.offsets, kv.channel_scale) if part == "keys" else 0
+        usable = specs.supports(body.codec.dim) and dtype in FLOATS and raw and alike(raw)
+        calibration = calibration_of(kv.offsets, kv.channel_scale) if part == "keys" else 0
         halves = kv.offsets is None or kv.offsets.dtype == mx.float16
         if not usable or calibration is None or not halves:
             return super()._rotated(kv, part, heads, begin, end, dtype)
@@ -164,7 +136,7 @@ class GpuBackend(ReferenceBackend):
         assert norms is not None
         codec, count = body.codec, heads.stop - heads.start
         batch, held = norms.shape[:2]
-        kernel = specs.dequantise(constants.part(codec), _FLOATS[dtype], _FLOATS[raw[0].dtype], calibration)
+        kernel = specs.dequantise(constants.part(codec), FLOATS[dtype], FLOATS[raw[0].dtype], calibration)
         capacities = [b.array.shape[2] if b.array is not None else 0 for b in (first, tail)]
         dims = constants.integers(
             *(first.count, capacities[0], body.count, norms.shape[2], tail.count, capacities[1]),
@@ -180,7 +152,7 @@ class GpuBackend(ReferenceBackend):
             inputs.append(kv.channel_scale)
 
         def run() -> mx.array:
-            how = specs.dequantise_launch(constants.part(codec), _FLOATS[dtype], batch * count, end - begin)
+            how = specs.dequantise_launch(constants.part(codec), FLOATS[dtype], batch * count, end - begin)
             (out,) = self._runs(kernel, how, inputs)
             return out.reshape(batch, count, end - begin, codec.dim)
 
@@ -196,18 +168,17 @@ class GpuBackend(ReferenceBackend):
     ) -> mx.array:
         """As ReferenceBackend.attend; up to MAX_ROWS of the newest tokens go to the decode kernel."""
         causal = isinstance(mask, str) or (mask is None and queries.shape[2] == 1)
-        prepared = self._prepare(queries, kv, scale, sinks) if causal else None
+        prepared = self._decoder.prepare(queries, kv, scale, sinks) if causal else None
         if prepared is None:
             return super().attend(queries, kv, scale, mask, sinks)
-        decode, inputs = prepared
-
-        def run() -> mx.array:
-            return decode.function(*inputs).reshape(*queries.shape[:3], decode.spec.value_dim)
+        call, inputs = prepared
+        if call.name in self._verified:
+            return call.function(*inputs)
 
         def reference() -> mx.array:
             return self._reference.attend(queries, kv, scale, mask, sinks)
 
-        return self._checked(decode.name, run, reference, _error, ATTEND_ERROR)
+        return self._checked(call.name, lambda: call.function(*inputs), reference, _error, ATTEND_ERROR)
 
     def decode(
         self,
@@ -222,112 +193,11 @@ class GpuBackend(ReferenceBackend):
 
         Raises ValueError where there is no kernel for this layer.
         """
-        prepared = self._prepare(queries, kv, scale, sinks, window, soft_cap)
+        prepared = self._decoder.prepare(queries, kv, scale, sinks, window, soft_cap)
         if prepared is None:
             raise ValueError("There is no decode kernel for this layer.")
-        decode, inputs = prepared
-        return decode.function(*inputs).reshape(*queries.shape[:3], decode.spec.value_dim)
-
-    def _prepare(
-        self,
-        queries: mx.array,
-        kv: Stretches,
-        scale: float,
-        sinks: mx.array | None,
-        window: int = 0,
-        soft_cap: float = 0.0,
-    ) -> tuple[_Decode, list[mx.array]] | None:
-        """The kernel for this layer and its inputs; None where the kernels don't take it."""
-        batch, query_heads, length, key_dim = queries.shape
-        keys, values = kv.body_keys, kv.body_values
-        if length > specs.MAX_ROWS or kv.tail_keys.count < length or not isinstance(values, PackedBuffer):
-            return None
-        key_words, key_norms = _held(keys)
-        value_words, value_norms = _held(values)
-        tail = [kv.tail_keys.array, kv.tail_values.array]
-        first = [kv.first_keys.array, kv.first_values.array] if kv.first_keys.count else tail
-        arrays = [key_words, value_words, value_norms, *tail, *first]
-        if values.count == 0 or any(array is None for array in arrays):
-            return None
-        packed_keys = isinstance(keys, PackedBuffer)
-        calibration = _calibration(kv.offsets, kv.channel_scale) if packed_keys else 0
-        raw = [a for a in (*tail, *first, *([] if packed_keys else [key_words])) if a is not None]
-        fits = (
-            calibration is not None
-            and specs.supports(key_dim)
-            and specs.supports(values.codec.dim)
-            and queries.dtype in _FLOATS
-            and _alike_raw(raw)
-            and (kv.offsets is None or kv.offsets.dtype == mx.float16)
-            and (sinks is None or sinks.dtype == queries.dtype)
-        )
-        if not fits:
-            return None
-        assert calibration is not None
-        assert key_words is not None
-        kv_heads = key_words.shape[1]
-        spec = _spec(
-            key_dim,
-            values.codec.dim,
-            keys.codec.bits if isinstance(keys, PackedBuffer) else 0,
-            values.codec.bits,
-            kv_heads,
-            query_heads // kv_heads,
-            length,
-            _FLOATS[queries.dtype],
-            _FLOATS[raw[0].dtype],
-            calibration,
-            window > 0,
-            soft_cap > 0,
-            0 if sinks is None else 1 if sinks.size < specs.MIN_ELEMENTS else 2,
-            kv.tokens <= specs.SINGLE_ROWS and len(kv.segment_starts) <= specs.SEGMENTS,
-            self._runs.target,
-        )
-        key_capacity, value_capacity = _rows(key_words), _rows(value_words)
-        splits = spec.splits(batch, values.count)
-        if key_capacity % spec.geometry.tile or value_capacity % spec.geometry.tile:
-            return None
-        if calibration and not _segments_fit(kv.segment_starts, values.count, splits):
-            return None
-        low = kv.tokens - length - window + 1 if window else 0
-        dims = constants.integers(
-            *(values.count, key_capacity, kv.first_keys.count, _rows(first[0])),
-            *(kv.tail_keys.count, _rows(tail[0]), splits, len(kv.segment_starts), low, value_capacity),
-        )
-        consts = constants.attention_array(
-            keys.codec if isinstance(keys, PackedBuffer) else key_dim, values.codec, scale, soft_cap
-        )
-        named = {
-            **{"q": queries, "kpack": key_words, "knorm": key_norms, "vpack": value_words, "vnorm": value_norms},
-            **{"fk": first[0], "fv": first[1], "tk": tail[0], "tv": tail[1], "consts": consts, "dims": dims},
-            **{"offs": kv.offsets, "chan": kv.channel_scale, "sinks": sinks},
-        }
-        if calibration:
-            named["starts"] = constants.starts(kv.segment_starts)
-        decode = self._decode(spec, batch, splits)
-        return decode, [array for name in decode.inputs if (array := named[name]) is not None]
-
-    def _decode(self, spec: specs.Attend, batch: int, splits: int) -> _Decode:
-        found = self._decodes.get((spec, batch, splits))
-        if found is None:
-            found = self._decodes[spec, batch, splits] = self._build(spec, batch, splits)
-        return found
-
-    def _build(self, spec: specs.Attend, batch: int, splits: int) -> _Decode:
-        kernel, how, names = spec.kernel(), spec.launch(batch, splits), spec.inputs()
-        merge, merge_how = spec.merge(), spec.merge_launch(batch)
-        runs = self._runs
-
-        def attend(*inputs: mx.array) -> mx.array:
-            named = dict(zip(names, inputs, strict=True))
-            (out,) = runs(kernel, how, [named[name] for name in kernel.inputs])
-            if not spec.single:
-                named["part"] = out
-                (out,) = runs(merge, merge_how, [named[name] for name in merge.inputs])
-            return out
-
-        name = kernel.name if spec.single else f"{kernel.name}+{merge.name}"
-        return _Decode(name, spec, names, runs.fuse(attend))
+        call, inputs = prepared
+        return call.function(*inputs)
 
     # ------------------------------------------------------------------ trust
 
@@ -360,49 +230,12 @@ class GpuBackend(ReferenceBackend):
         return expected
 
 
-def _calibration(offset: mx.array | None, channel_scale: mx.array | None) -> int | None:
-    """The kernels' switch: 0, 1 (offset), 2 (offset and scale); None for what they don't know."""
-    if offset is None:
-        return 0 if channel_scale is None else None
-    if channel_scale is None:
-        return 1
-    return 2 if channel_scale.dtype == offset.dtype else None
-
-
 def _encodes(x: mx.array, codec: Codec) -> bool:
-    return specs.supports(codec.dim) and x.ndim == 4 and x.dtype in _FLOATS and x.size > 0
+    return specs.supports(codec.dim) and x.ndim == 4 and x.dtype in FLOATS and x.size > 0
 
 
 def _packed(words: mx.array, norms: mx.array, x: mx.array) -> Packed:
     return Packed(words.reshape(*x.shape[:3], -1), norms.reshape(x.shape[:3]))
-
-
-def _alike_raw(arrays: Sequence[mx.array]) -> bool:
-    return arrays[0].dtype in _RAW and all(a.dtype == arrays[0].dtype for a in arrays)
-
-
-def _held(buffer: Buffer | PackedBuffer) -> tuple[mx.array | None, mx.array | None]:
-    """(words, norms), or (rows, None) of a raw buffer, with their capacity."""
-    if isinstance(buffer, PackedBuffer):
-        return buffer.words.array, buffer.norms.array
-    return buffer.array, None
-
-
-def _rows(array: mx.array | None) -> int:
-    return 0 if array is None else array.shape[2]
-
-
-def _segments_fit(starts: tuple[int, ...], rows: int, splits: int) -> bool:
-    """Whether no split meets more segments than its table holds."""
-    if len(starts) <= specs.SEGMENTS:
-        return True
-    parts = max(splits - 1, 1)
-    edges = [rows * i // parts for i in range(parts + 1)]
-    met = (
-        bisect_left(starts, high + specs.SPLIT_ROWS) - bisect_right(starts, max(low - specs.SPLIT_ROWS, 0)) + 1
-        for low, high in pairwise(edges)
-    )
-    return max(met) <= specs.SEGMENTS
 
 
 def _error(result: mx.array, expected: mx.array) -> float:

@@ -28,10 +28,7 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (int i = 0; i < 4; ++i) sigaction(signals[i], &action, &saved[i]);
   armed = 1;
-  if (!cells)
-    cells = (Cell*)mmap(nullptr, CELLS * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  else
-    madvise(cells, CELLS * sizeof(Cell), MADV_DONTNEED);
+  cells = (Cell*)mmap(nullptr, CELLS * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   nreg = 0;
   wg_serial = 0;
   lo_[nreg] = (uintptr_t)&__start_tqshm;
@@ -57,6 +54,7 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
     }
   }
   armed = 0;
+  munmap(cells, CELLS * sizeof(Cell));
   for (int i = 0; i < 4; ++i) sigaction(signals[i], &saved[i], nullptr);
   return err[0] ? err : nullptr;
 }
