@@ -6,7 +6,8 @@ MLX's own attention on a CPU streams 16 or 32 bits a coordinate; reading 2 to 8 
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import mlx.core as mx
 import numba
@@ -38,22 +39,23 @@ class NumbaBackend(ReferenceBackend):
         self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
     ) -> Packed:
         batch, heads, rows, dim = x.shape
-        data = _numpy(x.astype(mx.float32)).reshape(batch * heads, rows, dim)
-        fold = np.tile(_numpy(codec.rotation.signs), (batch * heads, 1))
+        constants = _constants(codec)
+        data = _floats(x).reshape(batch * heads, rows, dim)
+        fold = np.tile(constants.signs, (batch * heads, 1))
         if channel_scale is not None:
-            fold = fold * _numpy(channel_scale.astype(mx.float32)).reshape(batch * heads, dim)
+            fold *= _floats(channel_scale).reshape(batch * heads, dim)
         shift = np.zeros((batch * heads, dim), np.float32)
         if offset is not None:
-            shift = _numpy(offset.astype(mx.float32)).reshape(batch * heads, dim)
+            shift = _floats(offset).reshape(batch * heads, dim)
         octets = np.zeros((batch * heads, rows, 4 * codec.words), np.uint8)
         norms = np.zeros((batch * heads, rows), np.float32)
         encode(
             data,
             shift,
             fold,
-            _numpy(codec.rotation.mixer),
-            table(_numpy(codec.centroids)),
-            table(_numpy(codec.boundaries), fill=float(np.finfo(np.float32).max)),
+            constants.mixer,
+            constants.centroids,
+            constants.boundaries,
             codec.bits,
             np.array(TRIALS[: codec.trials], np.float32),
             codec.norm == "matched",
@@ -69,9 +71,9 @@ class NumbaBackend(ReferenceBackend):
         *lead, words = packed.words.shape
         out = np.empty((int(np.prod(lead)), codec.dim), np.float32)
         dequantise(
-            _numpy(packed.words).reshape(-1, words),
-            _numpy(packed.norms.astype(mx.float32)).reshape(-1),
-            table(_numpy(codec.centroids)),
+            np.ascontiguousarray(np.asarray(packed.words)).reshape(-1, words),
+            _floats(packed.norms).reshape(-1),
+            _constants(codec).centroids,
             codec.bits,
             out,
         )
@@ -90,22 +92,21 @@ class NumbaBackend(ReferenceBackend):
         group = query_heads // heads
         rows = group * length
         # numba reads the arrays where they lie, so they must be computed first
-        queries32 = queries.astype(mx.float32)
-        mx.eval(queries32, *[a for b in _buffers(kv) for a in b.arrays()])
-        q = np.asarray(queries32).reshape(batch * heads, rows, key_dim) * np.float32(scale * LOG2_E)
+        mx.eval(queries, *[a for b in _buffers(kv) for a in b.arrays()])
+        q = _floats(queries).reshape(batch * heads, rows, key_dim) * np.float32(scale * LOG2_E)
         keys, values = kv.body_keys, kv.body_values
         key_mixer, fold = _rotation(keys)
         value_mixer, value_signs = _rotation(values)
         packed_keys = isinstance(keys, PackedBuffer) and keys.count
         if packed_keys and kv.channel_scale is not None:
-            fold = fold / _numpy(kv.channel_scale.astype(mx.float32)).reshape(batch * heads, key_dim)
+            fold = fold / _floats(kv.channel_scale).reshape(batch * heads, key_dim)
         lifted, starts = np.zeros((batch * heads, rows, 1), np.float32), [0]
         if packed_keys and kv.offsets is not None:
-            offsets = _numpy(kv.offsets.astype(mx.float32)).reshape(batch * heads, -1, key_dim)
+            offsets = _floats(kv.offsets).reshape(batch * heads, -1, key_dim)
             lifted, starts = np.ascontiguousarray(q @ offsets.transpose(0, 2, 1)), list(kv.segment_starts)
         sink = np.full((batch * heads, rows), LOWEST, np.float32)
         if sinks is not None:
-            per_head = _numpy(sinks.astype(mx.float32)).reshape(heads, group) * np.float32(LOG2_E)
+            per_head = _floats(sinks).reshape(heads, group) * np.float32(LOG2_E)
             sink = np.ascontiguousarray(np.tile(np.repeat(per_head, length, axis=1), (batch, 1)))
         newest = np.arange(length - 1, -1, -1) if mask == "causal" else np.zeros(1, np.int64)
         counts = np.array([[kv.first_keys.count], [kv.tail_keys.count], [values.count]])
@@ -146,8 +147,9 @@ def _stretch(buffer: Buffer | PackedBuffer) -> tuple[Any, Any, Any, F32, int]:
         return _NO_HALVES, _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0
     if isinstance(buffer, Buffer):
         assert buffer.array is not None
-        raw = np.asarray(buffer.array.view(mx.uint16)).reshape(-1, *buffer.array.shape[2:])
-        return raw, _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0
+        array = buffer.array
+        bits = np.asarray(array).view(np.uint16) if array.dtype == mx.float16 else np.asarray(array.view(mx.uint16))
+        return bits.reshape(-1, *array.shape[2:]), _NO_WORDS, _NO_HALVES[0], _NO_TABLE[0], 0
     words, norms = buffer.words.array, buffer.norms.array
     assert words is not None
     assert norms is not None
@@ -155,7 +157,7 @@ def _stretch(buffer: Buffer | PackedBuffer) -> tuple[Any, Any, Any, F32, int]:
         _NO_HALVES,
         np.asarray(words).reshape(-1, *words.shape[2:]),
         np.asarray(norms).view(np.uint16).reshape(-1, norms.shape[2]),
-        table(_numpy(buffer.codec.centroids)),
+        _constants(buffer.codec).centroids,
         buffer.codec.bits,
     )
 
@@ -164,7 +166,8 @@ def _rotation(buffer: Buffer | PackedBuffer) -> tuple[F32, F32]:
     """(mixer, signs (1, dim)) of packed vectors; of one entry each where there are none."""
     if isinstance(buffer, Buffer) or buffer.count == 0:
         return _NO_TABLE, _NO_TABLE
-    return _numpy(buffer.codec.rotation.mixer), _numpy(buffer.codec.rotation.signs)[None]
+    constants = _constants(buffer.codec)
+    return constants.mixer, constants.signs
 
 
 def _room(*shape: int) -> F32:
@@ -174,5 +177,27 @@ def _room(*shape: int) -> F32:
     return memory[start : start + math.prod(shape)].reshape(shape)
 
 
-def _numpy(array: mx.array) -> Any:
-    return np.ascontiguousarray(np.asarray(array))
+def _floats(array: mx.array) -> F32:
+    """As float32; NumPy converts float16, because a computation of MLX costs more than a small array is worth."""
+    if array.dtype == mx.bfloat16:
+        array = array.astype(mx.float32)
+    return np.ascontiguousarray(np.asarray(array), np.float32)
+
+
+class _Constants(NamedTuple):
+    """A codec's arrays as the loops want them; signs (1, dim)."""
+
+    mixer: F32
+    signs: F32
+    centroids: F32
+    boundaries: F32
+
+
+@cache
+def _constants(codec: Codec) -> _Constants:
+    return _Constants(
+        _floats(codec.rotation.mixer),
+        _floats(codec.rotation.signs)[None],
+        table(_floats(codec.centroids)),
+        table(_floats(codec.boundaries), fill=float(np.finfo(np.float32).max)),
+    )
