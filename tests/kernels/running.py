@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,14 @@ from turboquant.kernels.specs import Kernel, Target
 
 KEY_SEED, VALUE_SEED = 42, 43
 Edit = Callable[[str], str] | None  # a seeded mistake: changes a kernel's text
+
+
+def label(case: Any) -> str:
+    """What differs from the usual, for a test's name."""
+    if isinstance(case, tuple):
+        return "+".join(map(label, case))
+    differing = [(f.name, getattr(case, f.name)) for f in fields(case) if getattr(case, f.name) != f.default]
+    return "-".join(f"{name}={value}".replace(" ", "") for name, value in differing) or "usual"
 
 
 def key_codec(dim: int, bits: int, trials: int = 1) -> Codec:

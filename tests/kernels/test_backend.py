@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.emulated import EmulatedLauncher
+from turboquant.backends import verified
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.backends.verified import Verified
@@ -18,6 +20,7 @@ from turboquant.cache import TurboQuantCache, key_codec, value_codec
 from turboquant.codec import Packed, unpack
 from turboquant.kernels.specs import Kernel, Launch, Target
 from turboquant.segments import Policy
+from turboquant.version import __version__
 
 
 @pytest.fixture
@@ -104,6 +107,31 @@ def test_segments_opened_while_decoding(backend: GpuBackend, runs: EmulatedLaunc
     got = backend.attend(queries, cache.stretches(), 0.125, None, None)
     assert runs.calls == ["attend"]
     assert relative(got, ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)) < 1e-4
+
+
+def test_step_by_step_through_flushes_and_trims(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    """What is remembered of a layer must not outlive the tokens that it was found from."""
+    cache, queries = random_cache("turbo4v3", 64, tokens=40, dtype=mx.float32)
+    mx.random.seed(8)
+    for step in range(24):
+        if step == 12:
+            cache.trim(9)
+        fresh = mx.random.normal((2, 1, 2, 1, 64)) + 1
+        cache.update_and_fetch(fresh[0], fresh[1])
+        got = backend.attend(queries, cache.stretches(), 0.125, None, None)
+        want = ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)
+        assert relative(got, want) < 1e-4, step
+    assert runs.calls == ["attend"] * 24
+    assert not backend.notice
+
+
+def test_what_is_known_of_a_layer_goes_with_it(backend: GpuBackend) -> None:
+    cache, queries = random_cache("turbo4", 64)
+    backend.attend(queries, cache.stretches(), 0.125, None, None)
+    assert len(backend._decoder._layers) == 1
+    del cache
+    gc.collect()
+    assert len(backend._decoder._layers) == 0
 
 
 def test_sinks_and_batches(backend: GpuBackend, runs: EmulatedLauncher) -> None:
@@ -248,6 +276,24 @@ def test_what_was_verified_is_remembered(tmp_path: Path) -> None:
     assert name.startswith("tq_encode")
     path.write_text("not JSON")
     assert name not in Verified(path)
+
+
+def test_each_version_and_device_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURBOQUANT_HOME", str(tmp_path))
+    verified.of_this_machine().add("tq_something")
+    (file,) = (tmp_path / "cache").iterdir()
+    assert "mlx" in file.name
+    assert __version__ in file.name
+    assert "tq_something" in verified.of_this_machine()
+    monkeypatch.setattr(verified, "__version__", "another")
+    assert "tq_something" not in verified.of_this_machine()
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_another_check(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    found = Verified(tmp_path / "file" / "kernels.json")
+    found.add("tq_something")
+    assert "tq_something" in found
 
 
 @pytest.mark.parametrize("target", ["metal", "cuda"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernels.numpy_reference import Case
-from tests.kernels.running import Attend, Dequantise, Encode, check_pair, key_codec, value_codec
+from tests.kernels.running import Attend, Dequantise, Encode, check_pair, key_codec, label, value_codec
 from turboquant.kernels import specs
 from turboquant.kernels.specs import Target
 
@@ -71,6 +71,8 @@ ATTEND = [
     Attend(128, dtype="float32", calibration=2),
     # lengths
     Attend(64, body=1, capacity=32, tail=1, first=0),
+    Attend(64, body=0, capacity=32),
+    Attend(64, body=0, capacity=32, calibration=1, tail=3, first=0, single=True),
     Attend(64, body=96, capacity=96, splits=5),
     Attend(64, body=2, capacity=32, tail=103, splits=4),
     # one dispatch
@@ -91,25 +93,25 @@ DEQUANTISE = [
 
 
 @BOTH
-@pytest.mark.parametrize("case", ENCODE, ids=str)
+@pytest.mark.parametrize("case", ENCODE, ids=label)
 def test_encode(case: Encode, target: Target) -> None:
     case.check(target)
 
 
 @BOTH
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@pytest.mark.parametrize("pair", PAIRS, ids=label)
 def test_encode_pair(pair: tuple[Encode, Encode], target: Target) -> None:
     check_pair(*pair, target)
 
 
 @BOTH
-@pytest.mark.parametrize("case", ATTEND, ids=str)
+@pytest.mark.parametrize("case", ATTEND, ids=label)
 def test_attend(case: Attend, target: Target) -> None:
     case.check(target)
 
 
 @BOTH
-@pytest.mark.parametrize("case", DEQUANTISE, ids=str)
+@pytest.mark.parametrize("case", DEQUANTISE, ids=label)
 def test_dequantise(case: Dequantise, target: Target) -> None:
     case.check(target)
 
