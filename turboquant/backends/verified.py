@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 import platformdirs
 
+from turboquant.kernels.loader import fingerprint
 from turboquant.version import __version__
 
 HOME = "TURBOQUANT_HOME"
@@ -51,8 +51,9 @@ class Verified:
 
 
 def of_this_machine() -> Verified:
-    """One file for each version of turboquant and MLX and each device: any of them may change what a kernel does."""
+    """One file for each version of turboquant, of its kernels' text and of MLX, and for each device."""
     device = str(mx.device_info().get("device_name", "gpu")).replace(" ", "-").replace("/", "-")
     home = os.environ.get(HOME)
     folder = Path(home) / "cache" if home else platformdirs.user_cache_path("turboquant")
-    return Verified(folder / f"kernels-{__version__}-mlx{version('mlx')}-{device}.json")
+    mlx = getattr(mx, "__version__", "")  # missing in its stubs
+    return Verified(folder / f"kernels-{__version__}-{fingerprint()}-mlx{mlx}-{device}.json")

@@ -6,6 +6,7 @@ and its thread attributes declared as locals.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -67,6 +68,13 @@ def source(kernel: Kernel, target: Target) -> str:
         lines += [line.format(name) for name, line in _ATTRIBUTES.items() if name in text]
         text = _SPACES.sub("", text)
     return "\n".join([*lines, text])
+
+
+@cache
+def fingerprint() -> str:
+    """Of every text that kernels are made of."""
+    texts = sorted(path for path in _HERE.iterdir() if path.suffix in (".h", ".metal"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:8]
 
 
 class Launcher:
