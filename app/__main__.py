@@ -6,25 +6,15 @@ Only the order of things: log, settings and library, the window on screen, then 
 from __future__ import annotations
 
 import argparse
-import logging
 import multiprocessing
-import os
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
-from app import log, paths
+from app import log
 from app.errors import AppError
-from app.library.conversations import Library
-from app.library.snapshots import SnapshotStore
-from app.settings import Settings
-from app.ui import faults, theme
-from app.ui.main_window import MainWindow
-from app.work.engine_thread import EngineThread
-
-logger = logging.getLogger(__name__)
+from app.ui.startup import finish, make_application, open_window
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,55 +36,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     code = app.exec()
     return finish(window, engine, code)
-
-
-def make_application() -> QApplication:
-    """The QApplication with its theme. Without a display on Linux the offscreen platform serves."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    app = QApplication(sys.argv[:1])
-    app.setApplicationName("TurboQuant Chat")
-    app.setWindowIcon(theme.app_icon())
-    theme.theme()
-    faults.install(app)
-    return app
-
-
-def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
-    """The window on screen; its engine starts with the first turn of the event loop. Raises AppError.
-
-    `model` is a folder to load; by default the one used last, or the starter.
-    """
-    from app.engine import starter
-
-    library, settings = Library(), Settings()
-    if model:
-        settings.set("model", model)
-    forget_lost_snapshots(library)
-    engine = EngineThread()
-    window = MainWindow(library, engine, settings, starter.installed, starter.install)
-    window.show()
-    QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
-    QTimer.singleShot(0, engine, engine.start)
-    QTimer.singleShot(0, window, window.start)
-    return window, engine
-
-
-def forget_lost_snapshots(library: Library) -> None:
-    """Cache files without a conversation go; a full folder gives up its oldest."""
-    ids = [conversation.id for conversation in library.conversations()]
-    library.forget_snapshots(SnapshotStore(paths.snapshots_dir()).tidy(ids))
-
-
-def finish(window: MainWindow, engine: EngineThread, code: int) -> int:
-    """End the engine, which saves changed caches, then the library. A stuck native call must not keep the process."""
-    ended = engine.shutdown()
-    window.close_library()
-    if not ended:
-        logger.warning("the engine's thread did not end in time")
-        logging.shutdown()
-        os._exit(code)
-    return code
 
 
 if __name__ == "__main__":

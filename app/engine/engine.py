@@ -18,7 +18,7 @@ from turboquant import schemes  # before MLX: it loads a BLAS that makes prefill
 # isort: split
 import mlx.core as mx
 
-from app.engine import loader, models
+from app.engine import loader, models, turn
 from app.engine.loader import LoadedModel
 from app.engine.session import Session
 from app.errors import AppError, Interrupted
@@ -90,7 +90,7 @@ class Engine:
                 if session.scheme != command.scheme:
                     change = SwitchScheme(command.conversation_id, command.scheme, command.messages, command.params)
                     yield from session.switch(change, stop)
-                yield from session.generate(command, stop)
+                yield from turn.answer(session, command, stop)
             case SwitchScheme():
                 held = self._sessions.get(command.conversation_id)
                 session = yield from self._session(command.conversation_id, held.scheme if held else None)

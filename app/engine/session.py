@@ -1,7 +1,7 @@
-"""One conversation's cache: which tokens it holds, how a reply is generated over it, how its scheme is changed.
+"""One conversation's cache: which tokens it holds, how it is prefilled, cut back, stored, held in another scheme.
 
-`tokens` are at every moment exactly those whose keys and values the caches hold. A turn renders the transcript, keeps
-the longest cached prefix, computes the rest and generates. Runs in the engine thread; events carry plain numbers.
+`tokens` are at every moment exactly those whose keys and values the caches hold. Runs in the engine thread; events
+carry plain numbers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,11 @@ import psutil
 from mlx_lm.generate import generation_stream
 from mlx_lm.models.cache import trim_prompt_cache
 
-from app.engine import prompt
 from app.engine.loader import LoadedModel
-from app.engine.turn import Turn
 from app.errors import Interrupted
 from app.events import (
     CachePlanned,
-    ContextFull,
     Event,
-    Generate,
-    GenerationParams,
     LayerVerdict,
     MemorySample,
     SchemeSwitched,
@@ -95,29 +90,6 @@ class Session:
 
     # ------------------------------------------------------------ one turn
 
-    def generate(self, command: Generate, stop: threading.Event) -> Iterator[Event]:
-        """Answer the transcript: events up to TurnFinished, or one ContextFull.
-
-        Raises AppError where the transcript can't be rendered, and whatever MLX raises; the text told so far has then
-        been sent, and the cache is empty if it can't be trusted.
-        """
-        params = command.params
-        text = prompt.render(self.loaded.tokenizer, command.messages, params.system_prompt)
-        ids = prompt.continue_from(self.loaded.tokenizer, self.tokens, text)
-        room = self.loaded.info.context_tokens - len(ids)
-        if room < _margin(params):
-            yield self._context_full(command, len(ids))
-            return
-        turn = Turn(self, command, ids, limit=min(params.max_tokens, room))
-        try:
-            yield from turn.run(stop)
-        except Exception:
-            self.reset()
-            yield from turn.flush()
-            raise
-        finally:
-            self.dirty = True
-
     def prefill(self, tokens: list[int], caches: list[Any], stop: threading.Event) -> Iterator[int]:
         """Compute `tokens` into `caches`; yields the count done after each step. Raises Interrupted between steps."""
         for start in range(0, len(tokens), self._step):
@@ -150,17 +122,6 @@ class Session:
         self.tokens = fed
         if keep < len(fed) and trim_prompt_cache(self.caches, len(fed) - keep):
             del self.tokens[keep:]
-
-    def _context_full(self, command: Generate, prompt_tokens: int) -> ContextFull:
-        context = self.loaded.info.context_tokens
-        users = [place for place, message in enumerate(command.messages) if message.role == "user"]
-        droppable = 0
-        for turns, place in enumerate(users[1:], start=1):
-            text = prompt.render(self.loaded.tokenizer, command.messages[place:], command.params.system_prompt)
-            if len(prompt.encode(self.loaded.tokenizer, text)) + _margin(command.params) <= context:
-                droppable = turns
-                break
-        return ContextFull(command.conversation_id, command.reply_id, prompt_tokens, context, droppable)
 
     # ------------------------------------------------------------ another scheme
 
@@ -239,8 +200,3 @@ def _arrays(cache: Any) -> Any:
 def _held_tokens(caches: list[Any], otherwise: int) -> int:
     """How many tokens the caches say they hold; `otherwise` where none of them counts (recurrent states)."""
     return max((int(cache.offset) for cache in caches if hasattr(cache, "offset")), default=otherwise)
-
-
-def _margin(params: GenerationParams) -> int:
-    """Tokens that must be free behind a prompt for a reply worth having."""
-    return max(16, min(params.max_tokens, 256))

@@ -1,19 +1,21 @@
-"""One reply under way: prefill of what isn't cached, then token by token; what was fed, what was told, and when."""
+"""One reply over a session's cache: prefill of what isn't cached, then token by token; what was told, and when."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import mlx.core as mx
 from mlx_lm.generate import generate_step, generation_stream, wired_limit
 from mlx_lm.sample_utils import make_sampler
 
 from app.engine import prompt
+from app.engine.session import Session
 from app.errors import Interrupted
 from app.events import (
+    ContextFull,
     Event,
     Generate,
     GenerationParams,
@@ -23,11 +25,50 @@ from app.events import (
     TurnFinished,
 )
 
-if TYPE_CHECKING:
-    from app.engine.session import Session
-
 BATCHES_PER_S = 30
 SAMPLES_PER_S = 4
+
+
+def answer(session: Session, command: Generate, stop: threading.Event) -> Iterator[Event]:
+    """Answer the transcript: events up to TurnFinished, or one ContextFull.
+
+    Renders the transcript, keeps the longest cached prefix, computes the rest and generates. Raises AppError where the
+    transcript can't be rendered, and whatever MLX raises; the text told so far has then been sent, and the cache is
+    empty if it can't be trusted.
+    """
+    params, loaded = command.params, session.loaded
+    text = prompt.render(loaded.tokenizer, command.messages, params.system_prompt)
+    ids = prompt.continue_from(loaded.tokenizer, session.tokens, text)
+    room = loaded.info.context_tokens - len(ids)
+    if room < _margin(params):
+        yield _context_full(session, command, len(ids))
+        return
+    turn = Turn(session, command, ids, limit=min(params.max_tokens, room))
+    try:
+        yield from turn.run(stop)
+    except Exception:
+        session.reset()
+        yield from turn.flush()
+        raise
+    finally:
+        session.dirty = True
+
+
+def _context_full(session: Session, command: Generate, prompt_tokens: int) -> ContextFull:
+    context = session.loaded.info.context_tokens
+    users = [place for place, message in enumerate(command.messages) if message.role == "user"]
+    droppable = 0
+    for turns, place in enumerate(users[1:], start=1):
+        text = prompt.render(session.loaded.tokenizer, command.messages[place:], command.params.system_prompt)
+        if len(prompt.encode(session.loaded.tokenizer, text)) + _margin(command.params) <= context:
+            droppable = turns
+            break
+    return ContextFull(command.conversation_id, command.reply_id, prompt_tokens, context, droppable)
+
+
+def _margin(params: GenerationParams) -> int:
+    """Tokens that must be free behind a prompt for a reply worth having."""
+    return max(16, min(params.max_tokens, 256))
 
 
 class Turn:

@@ -28,6 +28,7 @@ from app.library.snapshots import ENDING
 from app.ui import formats, theme
 from app.ui.faults import Faults
 from app.ui.main_window import MainWindow
+from app.ui.startup import finish, make_application, open_window
 
 HOME = "demo-home"
 LONGEST_WAIT_S = 900
@@ -153,8 +154,6 @@ class Script(QObject):
 
     def __init__(self, folder: Path, model: str) -> None:
         super().__init__()
-        from app.__main__ import make_application, open_window
-
         self._app = QApplication.instance() or make_application()
         log.start()
         self.folder = folder
@@ -332,8 +331,6 @@ class Script(QObject):
         theme.theme().force(False)
 
     def quit(self) -> None:
-        from app.__main__ import finish
-
         self.window.close()
         finish(self.window, self.engine, 0)
 

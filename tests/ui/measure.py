@@ -20,10 +20,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import events as ev
-from app.__main__ import finish, make_application, open_window
 from app.library.conversations import Library
 from app.settings import Settings
 from app.ui.main_window import MainWindow
+from app.ui.startup import finish, make_application, open_window
 from tests.ui.fake_engine import FakeEngine
 
 LONG = "\n\n".join(
@@ -71,7 +71,7 @@ class Gaps:
 def start_s() -> float:
     """From the start of a process to the window's first paint, without MLX."""
     program = (
-        "import time, sys; from app.__main__ import make_application, open_window; app = make_application();"
+        "import time, sys; from app.ui.startup import make_application, open_window; app = make_application();"
         "w, e = open_window(); print(time.time()); assert 'mlx.core' not in sys.modules;"
         "import os; sys.stdout.flush(); os._exit(0)"
     )

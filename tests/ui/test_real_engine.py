@@ -14,11 +14,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.__main__ import finish, open_window
 from app.events import GenerationParams
 from app.ui.cards import Divider
 from app.ui.main_window import MainWindow
 from app.ui.messages import ReplyView
+from app.ui.startup import finish, open_window
 from app.work.engine_thread import EngineThread
 from tests.engine_kit import make_model
 
@@ -68,9 +68,9 @@ def test_chat_switch_quit_reopen_and_go_on(qtbot: QtBot, turboquant_home: Path, 
     assert "reused 0 of" in first.figures
     used_before = running.window.panel.chart.history.points[-1].used_bytes
     running.pick("turbo2")
-    assert running.window.panel.chart.history.points[-1].used_bytes < used_before
+    running.until(lambda: running.window.panel.chart.history.points[-1].used_bytes < used_before)
     assert any(isinstance(item, Divider) for item in running.window.transcript.items())
-    assert running.window.panel.engagement.headline.text() == "2 of 2 layers turbo2"
+    running.until(lambda: running.window.panel.engagement.headline.text() == "2 of 2 layers turbo2")
     running.say("more of the same")
     texts = [view.source() for view in running.replies()]
     running.quit()
@@ -115,7 +115,7 @@ def run_program(home: Path, program: str) -> subprocess.CompletedProcess[str]:
 def test_the_window_is_on_screen_before_mlx_is_imported(tmp_path: Path) -> None:
     done = run_program(
         tmp_path,
-        "import sys, os; from app.__main__ import make_application, open_window\n"
+        "import sys, os; from app.ui.startup import make_application, open_window\n"
         "app = make_application(); window, engine = open_window(); assert window.isVisible()\n"
         "print([name for name in sys.modules if name.startswith(('mlx', 'transformers', 'numba'))], flush=True)\n"
         "os._exit(0)",
@@ -128,7 +128,7 @@ def test_closing_while_the_engine_starts_ends_well(tmp_path: Path, wait_ms: int)
     make_model(tmp_path / "tiny")
     done = run_program(
         tmp_path,
-        "import sys; from PySide6.QtCore import QTimer; import app.__main__ as program\n"
+        "import sys; from PySide6.QtCore import QTimer; import app.ui.startup as program\n"
         "app = program.make_application()\n"
         f"window, engine = program.open_window({str(tmp_path / 'tiny')!r})\n"
         f"QTimer.singleShot({wait_ms}, window, window.close)\n"
