@@ -1,13 +1,14 @@
 """How long attention over a compressed cache takes, side by side with MLX's own in the same run.
 
 One decode step of one layer: rotation of the query, scores, weighted values, rotation of the result. Candidates take
-turns, so that a busy machine slows all of them alike, over several caches in rotation, so that none stays in a
-processor's cache; the median of their times is reported.
+turns in a changing order, so that a busy machine slows all of them alike, over several caches in rotation, so that none
+stays in a processor's cache; the median of their times is reported.
 """
 
 from __future__ import annotations
 
 import platform
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,9 +142,12 @@ def _race(
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for run in candidates.values():
         mx.eval(run(0))  # compile and warm up
+    order = list(candidates)
+    shuffle = random.Random(0).shuffle
     for turn in range(repeats):
-        for name, run in candidates.items():
+        shuffle(order)  # who comes after a large one finds cold caches and sleeping threads
+        for name in order:
             begin = time.perf_counter()
-            mx.eval(run(turn % copies))
+            mx.eval(candidates[name](turn % copies))
             times[name].append((time.perf_counter() - begin) * 1e3)
     return {name: statistic(values) for name, values in times.items()}
