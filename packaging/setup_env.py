@@ -273,7 +273,18 @@ def _starter(setup: Setup, lock: IO[bytes]) -> None:
         raise SetupError(f"{lines[-1]}\nThe packages are installed; the same command goes on from here.")
     stamp = _read_stamp(setup)
     homes = {**stamp.get("starter", {}), os.environ.get("TURBOQUANT_HOME", ""): lines[-1]}
+    _kernels(setup, lock)
     _write_stamp(setup, {**stamp, "starter": homes})
+
+
+def _kernels(setup: Setup, lock: IO[bytes]) -> None:
+    """Compile the kernels now, so that the first reply needn't wait for it; say it where one computes wrongly here."""
+    command = [str(setup.python), "-m", "turboquant", "selftest"]
+    code, output = _output(command, lock, title="Compiling and checking the kernels for this machine …", cwd=setup.root)
+    if code:
+        print(
+            f"{(output.strip().splitlines() or [str(code)])[-1]}. `{' '.join(command)}` says which; the program runs all the same."
+        )
 
 
 # ---------------------------------------------------------------- commands and their failures
