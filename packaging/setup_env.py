@@ -282,9 +282,8 @@ def _kernels(setup: Setup, lock: IO[bytes]) -> None:
     command = [str(setup.python), "-m", "turboquant", "selftest"]
     code, output = _output(command, lock, title="Compiling and checking the kernels for this machine …", cwd=setup.root)
     if code:
-        print(
-            f"{(output.strip().splitlines() or [str(code)])[-1]}. `{' '.join(command)}` says which; the program runs all the same."
-        )
+        reason = (output.strip().splitlines() or [f"it ended with status {code}"])[-1]
+        print(f"{reason}. The program runs all the same; `{' '.join(command)}` says more.")
 
 
 # ---------------------------------------------------------------- commands and their failures
