@@ -195,24 +195,25 @@
     const uint tb = t0 + tile * uint(TILE) + g * uint(N);
     const bool more = tile + step < ntile;
     float s[S];
-    TQ_UNROLL for (int n = 0; n < N; ++n) {
-      float c[EK];
-      if (raw) {
+    if (raw) {
+      TQ_UNROLL for (int n = 0; n < N; ++n) {
         const uint i = metal::min(tb + uint(n), nraw - 1u);
         const ulong at = i < nf ? ulong(kvh) * uint(dims[3]) + i : ulong(kvh) * uint(dims[5]) + (i - nf);
+        float c[EK];
         tq_raw_row<EK, RT>((i < nf ? fk : tk) + (at * uint(DK) + l * uint(EK)), c);
-      } else {
+        tq_scores<EK, GS>(qv, c, &s[n * GS]);
+      }
+    } else {                                 // no branch between its tokens, so that their loads overlap
+      TQ_UNROLL for (int n = 0; n < N; ++n) {
+        float c[EK];
         tq_align<KW, KA>(&kw[n * KW], ksh);
         tq_unpack<EK, KB, RT>(&kw[n * KW], ktab, c);
+        tq_scores<EK, GS>(qv, c, &s[n * GS]);
       }
-      TQ_UNROLL for (int e = 0; e < EK; ++e) {
-        TQ_UNROLL for (int h = 0; h < GS; ++h)
-          s[n * GS + h] = e == 0 ? qv[h * EK] * c[0] : metal::fma(qv[h * EK + e], c[e], s[n * GS + h]);
+      if (more) {
+        kp += step * uint(TILE * KNW);
+        TQ_UNROLL for (int n = 0; n < N; ++n) tq_fetch<KW, KA>(kp + n * KNW, klast, &kw[n * KW]);
       }
-    }
-    if (!raw && more) {
-      kp += step * uint(TILE * KNW);
-      TQ_UNROLL for (int n = 0; n < N; ++n) tq_fetch<KW, KA>(kp + n * KNW, klast, &kw[n * KW]);
     }
     tq_scatter_heads<N, GS, GS, LPT / 2, HB>(s);
     tq_scatter_tokens<N, GS, SH, LN / 2>(s, lane);
@@ -275,27 +276,29 @@
     } else {
       TQ_UNROLL for (int i = 0; i < S; ++i) p[i] = pw[g * uint(S) + uint(i)];
     }
-    TQ_UNROLL for (int n = 0; n < N; ++n) {
-      float c[EV];
-      if (raw) {
+    if (raw) {
+      TQ_UNROLL for (int n = 0; n < N; ++n) {
         const uint i = metal::min(tb + uint(n), nraw - 1u);
         const ulong at = i < nf ? ulong(kvh) * uint(dims[3]) + i : ulong(kvh) * uint(dims[5]) + (i - nf);
+        float c[EV];
         tq_raw_row<EV, RT>((i < nf ? fv : tv) + (at * uint(DV) + l * uint(EV)), c);
-      } else {
+        tq_accumulate<EV, GS>(&p[n * GS], c, acc);
+      }
+    } else {
+      TQ_UNROLL for (int n = 0; n < N; ++n) {
+        float c[EV];
         tq_align<VW, VA>(&vw[n * VW], vsh);
         tq_unpack<EV, VB, RT>(&vw[n * VW], vtab, c);
+        tq_accumulate<EV, GS>(&p[n * GS], c, acc);
       }
-      TQ_UNROLL for (int e = 0; e < EV; ++e) {
-        TQ_UNROLL for (int h = 0; h < GS; ++h) acc[h * EV + e] = metal::fma(p[n * GS + h], c[e], acc[h * EV + e]);
-      }
-    }
-    if (!raw && more) {
-      vp += step * uint(TILE * VNW);
-      TQ_UNROLL for (int n = 0; n < N; ++n) tq_fetch<VW, VA>(vp + n * VNW, vlast, &vw[n * VW]);
-      TQ_UNROLL for (int j = 0; j < NN; ++j) {
-        const uint at = tb + step * uint(TILE) + no + uint(j);
-        if (KB != 0) kn[j] = float(knorm[kbase + at]);
-        vn[j] = float(vnorm[vbase + at]);
+      if (more) {
+        vp += step * uint(TILE * VNW);
+        TQ_UNROLL for (int n = 0; n < N; ++n) tq_fetch<VW, VA>(vp + n * VNW, vlast, &vw[n * VW]);
+        TQ_UNROLL for (int j = 0; j < NN; ++j) {
+          const uint at = tb + step * uint(TILE) + no + uint(j);
+          if (KB != 0) kn[j] = float(knorm[kbase + at]);
+          vn[j] = float(vnorm[vbase + at]);
+        }
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);

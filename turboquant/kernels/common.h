@@ -239,6 +239,18 @@ template <int E, typename R, typename Raw> TQ_FN void tq_raw_row(Raw p, thread f
   }
 }
 
+// A lane's part of the scores of G query rows, q[h * E + e], for one token's coordinates c.
+template <int E, int G> TQ_FN void tq_scores(const thread float* q, const thread float* c, thread float* s) {
+  TQ_UNROLL for (int e = 0; e < E; ++e) {
+    TQ_UNROLL for (int h = 0; h < G; ++h) s[h] = e == 0 ? q[h * E] * c[0] : metal::fma(q[h * E + e], c[e], s[h]);
+  }
+}
+template <int E, int G> TQ_FN void tq_accumulate(const thread float* p, const thread float* c, thread float* acc) {
+  TQ_UNROLL for (int e = 0; e < E; ++e) {
+    TQ_UNROLL for (int h = 0; h < G; ++h) acc[h * E + e] = metal::fma(p[h], c[e], acc[h * E + e]);
+  }
+}
+
 // ---- sums over the lanes of a token ----
 // Sums over LPT lanes, scattered over them. v[n * G + h], n < N, h < G. First HB halvings of the heads by the lanes'
 // high bits: slot h of a lane holds head h ^ (lane's high bits), so that no selection is needed. Then of the tokens.
