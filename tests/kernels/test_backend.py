@@ -125,6 +125,17 @@ def test_step_by_step_through_flushes_and_trims(backend: GpuBackend, runs: Emula
     assert not backend.notice
 
 
+def test_no_length_is_compiled_twice(backend: GpuBackend) -> None:
+    """One text up to SINGLE_ROWS tokens, another one beyond, whatever the length, the segments and the splits."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for tokens in (60, 150, 700, 1400, 2000, 9000):
+        cache, queries = random_cache("turbo4", 64, tokens=tokens)
+        found = backend._decoder.prepare(queries, cache.stretches(), 0.125, None)
+        assert found is not None
+        names[found[0].spec.single].add(found[0].name)
+    assert [len(found) for found in names.values()] == [1, 1]
+
+
 def test_what_is_known_of_a_layer_goes_with_it(backend: GpuBackend) -> None:
     cache, queries = random_cache("turbo4", 64)
     backend.attend(queries, cache.stretches(), 0.125, None, None)
