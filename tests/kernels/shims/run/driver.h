@@ -1,5 +1,7 @@
-// Appended to a kernel's text: CALL is the call of the kernel with its buffers and this thread's attributes.
-namespace emu { static void** buffers; }
+// Appended to a kernel's text, with the call of the kernel (its buffers, this thread's attributes) put in its place.
+namespace emu {
+static void** buffers;
+}
 extern "C" char __start_tqshm __attribute__((weak)), __stop_tqshm __attribute__((weak));
 static void tq_body() {
   const emu::Attr& a = emu::cur->a;
@@ -7,8 +9,8 @@ static void tq_body() {
   CALL
 }
 extern "C" long tq_shared_bytes() { return &__stop_tqshm - &__start_tqshm; }
-extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned* group, int mode, unsigned seed, int nout,
-                              void** low, void** high, char* stk) {
+extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned* group, int mode, unsigned seed,
+                              int nout, void** low, void** high, char* stk) {
   using namespace emu;
   buffers = bufs;
   body = tq_body;
@@ -28,7 +30,8 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (int i = 0; i < 4; ++i) sigaction(signals[i], &action, &saved[i]);
   armed = 1;
-  cells = (Cell*)mmap(nullptr, CELLS * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  cells = (Cell*)mmap(nullptr, CELLS * sizeof(Cell), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   nreg = 0;
   wg_serial = 0;
   lo_[nreg] = (uintptr_t)&__start_tqshm;
@@ -42,16 +45,19 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
   if (!sigsetjmp(jb, 1)) {
     unsigned count[3];
     for (int i = 0; i < 3; ++i) count[i] = (grid[i] + group[i] - 1) / group[i];
-    for (unsigned z = 0; z < count[2]; ++z) for (unsigned y = 0; y < count[1]; ++y) for (unsigned x = 0; x < count[0]; ++x) {
-      const int n = int(group[0]);
-      for (int i = 0; i < n; ++i) {
-        const unsigned t = unsigned(i);
-        lanes[i].a = {{t, 0, 0}, {x, y, z}, {count[0], count[1], count[2]}, t & 31u, t >> 5, t};
-      }
-      ++wg_serial;
-      if (&__start_tqshm) memset(&__start_tqshm, 0xFF, &__stop_tqshm - &__start_tqshm);  // nobody zeroes threadgroup memory
-      run_group(n, mode);
-    }
+    for (unsigned z = 0; z < count[2]; ++z)
+      for (unsigned y = 0; y < count[1]; ++y)
+        for (unsigned x = 0; x < count[0]; ++x) {
+          const int n = int(group[0]);
+          for (int i = 0; i < n; ++i) {
+            const unsigned t = unsigned(i);
+            lanes[i].a = {{t, 0, 0}, {x, y, z}, {count[0], count[1], count[2]}, t & 31u, t >> 5, t};
+          }
+          ++wg_serial;
+          if (&__start_tqshm)
+            memset(&__start_tqshm, 0xFF, &__stop_tqshm - &__start_tqshm);  // nobody zeroes threadgroup memory
+          run_group(n, mode);
+        }
   }
   armed = 0;
   munmap(cells, CELLS * sizeof(Cell));

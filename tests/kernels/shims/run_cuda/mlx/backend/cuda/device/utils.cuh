@@ -15,11 +15,21 @@
 #define __shared__ static __attribute__((section("tqshm")))
 typedef _Float16 __half;
 typedef __bf16 __nv_bfloat16;
-struct uint2 { unsigned x, y; };
-struct uint3 { unsigned x, y, z; };
-struct uint4 { unsigned x, y, z, w; };
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
+struct uint2 {
+  unsigned x, y;
+};
+struct uint3 {
+  unsigned x, y, z;
+};
+struct uint4 {
+  unsigned x, y, z, w;
+};
+struct float2 {
+  float x, y;
+};
+struct float4 {
+  float x, y, z, w;
+};
 inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
 inline uint3 tq_u3(emu::U3 v) { return {v.x, v.y, v.z}; }
 #define threadIdx tq_u3(emu::cur->a.pos_tg)
@@ -33,20 +43,28 @@ TQ_NOINLINE void __syncwarp(unsigned = ~0u) {
   emu::rendezvous(emu::SIMD, TQ_SITE);
   ++emu::cur->sep;
 }
-template <typename T> inline T tq_lane(int l) {
+template <typename T>
+inline T tq_lane(int l) {
   T r;
   memcpy(&r, emu::snap(l), sizeof r);
   return r;
 }
-template <typename T> __attribute__((noinline)) T tq_shfl(unsigned mask, T v, int source) {
+template <typename T>
+__attribute__((noinline)) T tq_shfl(unsigned mask, T v, int source) {
   if (mask != ~0u) emu::fail("partial warp mask");
   emu::publish(&v, sizeof v);
   const int me = emu::lane_id();
   emu::rendezvous(emu::SIMD, TQ_SITE);
   return tq_lane<T>(source >= 0 && source < 32 ? source : me);
 }
-template <typename T> TQ_INLINE T __shfl_xor_sync(unsigned m, T v, int x) { return tq_shfl(m, v, emu::lane_id() ^ x); }
-template <typename T> TQ_INLINE T __shfl_sync(unsigned m, T v, int s) { return tq_shfl(m, v, s & 31); }
+template <typename T>
+TQ_INLINE T __shfl_xor_sync(unsigned m, T v, int x) {
+  return tq_shfl(m, v, emu::lane_id() ^ x);
+}
+template <typename T>
+TQ_INLINE T __shfl_sync(unsigned m, T v, int s) {
+  return tq_shfl(m, v, s & 31);
+}
 inline bool __any_sync(unsigned m, bool v) {
   for (int i = 16; i; i >>= 1) v = v | __shfl_xor_sync(m, v, i);
   return v;
