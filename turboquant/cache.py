@@ -7,6 +7,7 @@ on new tokens wait in the raw tail and are packed in blocks.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import mlx.core as mx
@@ -214,29 +215,34 @@ class TurboQuantCache:
 
     def _pack(self, keys: mx.array, values: mx.array, rows: int) -> None:
         """Encode the first `rows` of raw keys and values into the body; what is behind them only informs the offset."""
-        self._append_keys(keys, rows)
-        if isinstance(self.body_values, Buffer) and self.scheme.value_bits:
+        if isinstance(self.body_values, Buffer):
             self.body_values = PackedBuffer(value_codec(values.shape[-1], self.scheme.value_bits))
-        self._append_values(values[:, :, :rows])
-
-    def _append_keys(self, keys: mx.array, rows: int) -> None:
         if not self.scheme.key_bits:
-            self.body_keys.append(keys[:, :, :rows])  # type: ignore[arg-type]  # raw, as the scheme says
+            assert isinstance(self.body_keys, Buffer)
+            self.body_keys.append(keys[:, :, :rows])
+            self.body_values.append(self.backend.encode(values[:, :, :rows], self.body_values.codec))
             return
         if isinstance(self.body_keys, Buffer):
             self.body_keys = PackedBuffer(key_codec(keys.shape[-1], self.scheme.key_bits))
+        for block, offset in self._blocks(keys, rows):
+            key_rows, value_rows = self.backend.encode_pair(
+                keys[:, :, block],
+                self.body_keys.codec,
+                values[:, :, block],
+                self.body_values.codec,
+                offset,
+                self.calibration.channel_scale,
+            )
+            self.body_keys.append(key_rows)
+            self.body_values.append(value_rows)
+
+    def _blocks(self, keys: mx.array, rows: int) -> Iterator[tuple[slice, mx.array | None]]:
+        """The first `rows` keys, bound for the end of the body, in blocks that share an offset."""
         done = 0
         while done < rows:
-            start = self.body_keys.count
-            share, offset = self.calibration.offset_for(start, rows - done, keys[:, :, done:])
-            block = keys[:, :, done : done + share]
-            scale = self.calibration.channel_scale
-            self.body_keys.append(self.backend.encode(block, self.body_keys.codec, offset, scale))
+            share, offset = self.calibration.offset_for(self.body_keys.count, rows - done, keys[:, :, done:])
+            yield slice(done, done + share), offset
             done += share
-
-    def _append_values(self, values: mx.array) -> None:
-        assert isinstance(self.body_values, PackedBuffer)
-        self.body_values.append(self.backend.encode(values, self.body_values.codec))
 
     # ------------------------------------------------------------------ another scheme
 
@@ -298,8 +304,11 @@ class TurboQuantCache:
     def _repack_keys(self) -> None:
         old = self.body_keys
         if isinstance(old, Buffer):  # exact keys: calibrate on them, as at a transition
-            self.body_keys = Buffer()
-            self._append_keys(old.view(), old.count)
+            exact = old.view()
+            self.body_keys = fresh = PackedBuffer(key_codec(exact.shape[-1], self.scheme.key_bits))
+            for block, offset in self._blocks(exact, old.count):
+                scale = self.calibration.channel_scale
+                fresh.append(self.backend.encode(exact[:, :, block], fresh.codec, offset, scale))
             return
         fresh = PackedBuffer(key_codec(old.codec.dim, self.scheme.key_bits))
         calibration = self.calibration

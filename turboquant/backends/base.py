@@ -27,6 +27,16 @@ class Backend(Protocol):
         self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
     ) -> Packed: ...
 
+    def encode_pair(
+        self,
+        keys: mx.array,
+        key_codec: Codec,
+        values: mx.array,
+        value_codec: Codec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+    ) -> tuple[Packed, Packed]: ...
+
     def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array: ...
 
     def attend(

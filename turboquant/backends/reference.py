@@ -29,6 +29,18 @@ class ReferenceBackend:
         """Packed rows of x (B, H, T, dim); `offset`, `channel_scale` (B, H, dim) as in Codec.encode."""
         return codec.encode(x, offset, channel_scale)
 
+    def encode_pair(
+        self,
+        keys: mx.array,
+        key_codec: Codec,
+        values: mx.array,
+        value_codec: Codec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+    ) -> tuple[Packed, Packed]:
+        """Keys and values of the same tokens; `offset` and `channel_scale` are the keys'."""
+        return self.encode(keys, key_codec, offset, channel_scale), self.encode(values, value_codec)
+
     def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array:
         """(B, H, T, dim) in rotated space."""
         return codec.decode_rotated(packed, dtype)

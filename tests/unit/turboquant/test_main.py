@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import subprocess
@@ -116,7 +117,7 @@ def test_selftest_finds_nothing_here_and_a_wrong_backend_at_once(
     result = answer(capsys, "selftest")
     assert result["ok"]
     assert {check["operation"] for check in result["checks"]} == {"encode", "dequantise", "attend"}
-    wrong = backends.choose().__class__()
+    wrong = copy.copy(backends.choose())
     attend = wrong.attend
     monkeypatch.setattr(wrong, "attend", lambda *arguments: attend(*arguments) * 1.1)
     monkeypatch.setattr(backends, "choose", lambda: wrong)
