@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import tempfile
@@ -13,9 +14,8 @@ import platformdirs
 import pytest
 
 # The real cache folder, found before HOME changes: the starter model is downloaded and converted once per machine.
-_STARTER_HOME = Path(
-    os.environ.get("TURBOQUANT_TEST_STARTER") or platformdirs.user_cache_path("turboquant-chat-tests") / "models"
-)
+_CACHE = platformdirs.user_cache_path("turboquant-chat-tests")
+_STARTER_HOME = Path(os.environ.get("TURBOQUANT_TEST_STARTER") or _CACHE / "models")
 _HOME = tempfile.TemporaryDirectory(prefix="turboquant-tests-")
 
 # Before Qt, mlx or the application is imported: they read these once.
@@ -29,6 +29,8 @@ os.environ |= {
     "TOKENIZERS_PARALLELISM": "false",
     "LC_ALL": "C.UTF-8",
 }
+if _worker := os.environ.get("PYTEST_XDIST_WORKER"):  # two that write numba's index at once mix up its entries
+    os.environ["NUMBA_CACHE_DIR"] = str(_CACHE / "numba" / _worker)
 
 import turboquant  # noqa: E402, F401  (loads OpenBLAS, which must come before the first import of mlx)
 
@@ -61,7 +63,10 @@ def starter_model_path() -> Path:
     """The folder of the real starter model, ready for `mlx_lm.load`."""
     from app.engine import starter
 
-    return starter.install(models_dir=_STARTER_HOME)
+    _STARTER_HOME.mkdir(parents=True, exist_ok=True)
+    with (_STARTER_HOME / "lock").open("w") as lock:  # several workers want it, one fetches it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return starter.install(models_dir=_STARTER_HOME)
 
 
 @pytest.fixture
