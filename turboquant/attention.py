@@ -18,8 +18,8 @@ _PLAIN = "_turboquant_plain_attention"
 
 def _routed(queries, keys, values, cache, scale, mask, sinks=None):  # type: ignore[no-untyped-def]
     # Runs with the globals of mlx_lm.models.base: it may name nothing of this module.
-    if hasattr(cache, "attend"):
-        return cache.attend(queries, scale, mask, sinks)
+    if hasattr(cache, "attend_fetched"):
+        return cache.attend_fetched(queries, keys, values, scale, mask, sinks)
     return _turboquant_plain_attention(  # type: ignore[name-defined]  # noqa: F821
         queries, keys, values, cache, scale, mask, sinks
     )

@@ -16,7 +16,7 @@ from mlx_lm.models.cache import create_attention_mask
 from turboquant import backends
 from turboquant.calibration import Calibration
 from turboquant.codec import MAX_NORM, Codec, Norm, codec
-from turboquant.errors import NeedsRebuild, SnapshotMismatch, UnpackableHeadDim
+from turboquant.errors import NeedsRebuild, SnapshotMismatch, TurboQuantError, UnpackableHeadDim
 from turboquant.rotation import check_dim
 from turboquant.schemes import NONE, Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
@@ -54,6 +54,7 @@ class TurboQuantCache:
         self.policy = policy or Policy()
         self.reason = ""
         self.packing = False  # the second phase has begun
+        self.attended = False  # attention has come this way, so that packed tokens will be reached
         self.calibration = Calibration(calibrate)
         self.backend = backends.choose()
         self._clear()
@@ -90,7 +91,7 @@ class TurboQuantCache:
         """
         self._check_dims(keys.shape[-1], values.shape[-1])
         if self.can_pack and not self.packing and self.offset and keys.shape[2] <= DECODE_ROWS:
-            self.compress()
+            self.begin_packing()
         if self.packing:
             self._flush()
         self.tail_keys.append(_raw(keys))
@@ -148,6 +149,32 @@ class TurboQuantCache:
 
     # ------------------------------------------------------------------ attention
 
+    def attend_fetched(
+        self,
+        queries: mx.array,
+        keys: mx.array,
+        values: mx.array,
+        scale: float,
+        mask: mx.array | str | None,
+        sinks: mx.array | None,
+    ) -> mx.array:
+        """`attend` for mlx-lm's shared function, with what the model made of the `keys` and `values` it fetched.
+
+        A model that changes them in between (repeats or reorders heads, say) can't be served from packed tokens: seen
+        during prefill, it makes the layer stay raw.
+        """
+        heads, rows = self.tail_keys.view().shape[1], queries.shape[2] if self.packing else self.offset
+        if keys.shape[1:3] != (heads, rows) or values.shape[1:3] != (heads, rows):
+            if self.packing:
+                raise TurboQuantError(
+                    "This model changes its keys between cache and attention, so a packed cache can't serve it. "
+                    "Start anew with the scheme none."
+                )
+            self.reason = "the model changes its keys and values between cache and attention"
+            return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
+        self.attended = True
+        return self.attend(queries, scale, mask, sinks)
+
     def attend(
         self,
         queries: mx.array,
@@ -187,6 +214,13 @@ class TurboQuantCache:
                     check_dim(key_dim)
             except UnpackableHeadDim as error:
                 self.reason = str(error)
+
+    def begin_packing(self) -> None:
+        """`compress`, unless attention hasn't come through `attend_fetched`: then the layer stays raw and says why."""
+        if self.attended or self.packing or self.empty() or not self.can_pack:
+            self.compress()
+        else:
+            self.reason = "its attention doesn't go through mlx-lm's shared function"
 
     def compress(self) -> None:
         """Begin the second phase now: set the first tokens apart, pack what the policy allows, evaluate this layer."""
@@ -354,6 +388,7 @@ class TurboQuantCache:
             "scheme": self.scheme.name,
             "reason": self.reason,
             "packing": self.packing,
+            "attended": self.attended,
             "calibrate": self.calibration.enabled,
             "policy": [self.policy.first, self.policy.tail, self.policy.block],
             "segment_starts": list(self.calibration.segment_starts),
@@ -387,6 +422,7 @@ class TurboQuantCache:
         self._clear()
         self.reason = description["reason"]
         self.packing = description["packing"]
+        self.attended = description["attended"]
         codecs = description["codecs"]
         for side, make, bits in (
             ("keys", key_codec, self.scheme.key_bits),

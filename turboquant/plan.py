@@ -65,7 +65,7 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
 def compress(caches: list[Any]) -> None:
     """Begin the second phase now, one layer at a time; without it the first decode step does."""
     for cache in packable(caches):
-        cache.compress()
+        cache.begin_packing()
 
 
 def packable(caches: list[Any]) -> list[TurboQuantCache]:

@@ -126,7 +126,7 @@ def test_a_model_module_is_routed_whenever_it_was_imported(imported: str) -> Non
             *lines,
             "from types import SimpleNamespace",
             "import mlx.core as mx",
-            "cache = SimpleNamespace(attend=lambda queries, scale, mask, sinks: 'ours')",
+            "cache = SimpleNamespace(attend_fetched=lambda *arguments: 'ours')",
             "x = mx.zeros((1, 1, 1, 8))",
             "assert family.scaled_dot_product_attention(x, x, x, cache=cache, scale=1.0, mask=None) == 'ours'",
             "plain = family.scaled_dot_product_attention(x, x, x, cache=None, scale=1.0, mask=None)",
