@@ -25,6 +25,7 @@ class Actions(QObject):
         self.open_folder = self._action(tr("Open a model folder…"), Keys.Open, "folder")
         self.close = self._action(tr("Close window"), Keys.Close)
         self.quit = self._action(tr("Quit"), Keys.Quit, role=QAction.MenuRole.QuitRole)
+        self.undo = self._action(tr("Undo"), Keys.Undo)
         self.cut = self._edit_action(tr("Cut"), "cut")
         self.copy = self._edit_action(tr("Copy"), "copy")
         self.paste = self._edit_action(tr("Paste"), "paste")
@@ -75,7 +76,7 @@ class Actions(QObject):
         tr = self.tr
         layout: list[tuple[str, list[QAction | None]]] = [
             (tr("File"), [self.new, self.open_folder, None, self.rename, self.delete, None, self.close, self.quit]),
-            (tr("Edit"), [self.cut, self.copy, self.paste, self.select_all, None, self.search]),
+            (tr("Edit"), [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.search]),
             (tr("View"), [self.sidebar, self.panel, None, self.next, self.previous]),
             (tr("Chat"), [self.scheme, self.stop]),
             (tr("Help"), [self.about]),

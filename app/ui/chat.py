@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 SAVE_INTERVAL_MS = 1000
 IDLE_SAVE_MS = 4000
+REASON_S = 6.0
 
 
 class Chat(QObject):
@@ -57,8 +59,8 @@ class Chat(QObject):
         self._items = ChatItems(self._live_reply, self)
         self._items.retry_clicked.connect(self.on_retry)
         self._switching = Switching(panel, self)
-        self._deleting = Deleting(library, notices, self._discard, self)
-        self._deleting.restored.connect(self.open)
+        self.deleting = Deleting(library, notices, self._discard, self)
+        self.deleting.restored.connect(self.open)
         self._cache = CacheView(library, panel, notices, self)
         self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -104,7 +106,7 @@ class Chat(QObject):
         """Show a conversation and ask the engine to bring its cache back. Raises KeyError."""
         conversation = self._library.conversation(conversation_id)
         self.current, self.scheme, self._reply_view = conversation_id, conversation.scheme, None
-        switches = self._library.switches(conversation_id)
+        switches = self._cache.switches(conversation_id)
         messages = self._library.messages(conversation_id)
         self._transcript.show_items(self._items.makers(messages, switches, conversation.context_start))
         self._show_state()
@@ -150,20 +152,21 @@ class Chat(QObject):
         """Answer the last user message again; what was said before stays in the library as another branch."""
         views = [item for item in self._transcript.items() if isinstance(item, ReplyView)]
         user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
-        if user is None or self.model is None or self._turn is not None:
+        if user is None or self.generating or not self._free():
             return
         if views:
             self._transcript.remove(views[-1])
         self._generate(user.id)
 
     def _generate(self, parent: str) -> None:
-        reply = self._library.begin_reply(self.current, self.scheme, parent)
+        scheme = self._wanted_scheme()
+        reply = self._library.begin_reply(self.current, scheme, parent)
         self._turn = Turn(self.current, reply, status=self.tr("Reading the prompt"))
         self._reply_view = self._items.reply()
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
         messages = self.messages_to_read(self.current, until=parent)
-        self._engine.submit(ev.Generate(self.current, reply.id, messages, self.scheme, self.params))
+        self._engine.submit(ev.Generate(self.current, reply.id, messages, scheme, self.params))
         self._idle_timer.stop()
         self._save_timer.start()
         self._turn_state_changed()
@@ -192,15 +195,25 @@ class Chat(QObject):
     def stop(self) -> None:
         """Stop the reply or the rebuild of the conversation on screen."""
         if self.generating or self._switching.runs(self.current):
-            self._engine.stop()
+            self._engine.stop(self.current)
 
     # ------------------------------------------------------------ the scheme
 
+    def _wanted_scheme(self) -> str:
+        """Of the conversation on screen: the one that it is changing to, else its own."""
+        return self._switching.asked(self.current) or self.scheme
+
     def on_scheme_picked(self, name: str) -> None:
+        if name == self._wanted_scheme():
+            return
         if self.generating:
-            self._switching.wait(self.current, name)
+            self._switching.take(self.current)
+            if name != self.scheme:  # picking the present one takes back the one that waits
+                self._switching.wait(self.current, name)
             self._switching.show(self.current)
         elif self.current and self.model:
+            if self._switching.runs(self.current):
+                self._engine.stop(self.current)  # it gives way to this one
             self._switch(self.current, name)
         else:
             self.scheme = name
@@ -218,7 +231,7 @@ class Chat(QObject):
 
     def on_cancel_switch(self) -> None:
         if not self._switching.take(self.current):
-            self._engine.stop()
+            self._engine.stop(self.current)
         self._switching.show(self.current)
 
     # ------------------------------------------------------------ titles, deleting
@@ -228,10 +241,10 @@ class Chat(QObject):
         self.list_changed.emit()
 
     def delete(self, conversation_id: str) -> None:
-        """Take it off the list; for some seconds the notice brings it back."""
-        if self._turn and self._turn.conversation_id == conversation_id:
-            self._engine.stop()
-        self._deleting.delete(conversation_id)
+        """Take it off the list; `deleting` can bring it back."""
+        self._engine.stop(conversation_id)
+        self._switching.take(conversation_id)
+        self.deleting.delete(conversation_id)
         if conversation_id == self.current:
             self.new()
         self.list_changed.emit()
@@ -243,6 +256,9 @@ class Chat(QObject):
     # ------------------------------------------------------------ what the widgets show
 
     def load_model(self, path: str) -> None:
+        self.loading = Path(path).name
+        self._turn_state_changed()
+        self.model_changed.emit()
         self._engine.submit(ev.LoadModel(path))
 
     def _show_state(self) -> None:
@@ -259,16 +275,27 @@ class Chat(QObject):
         self.turn_changed.emit()
 
     def _blocked(self) -> str:
+        """Why nothing can be sent; empty when something can."""
+        if any(isinstance(item, ContextFullCard) for item in self._transcript.items()):
+            return self.tr("The context is full: choose above how to go on")
+        return self._hindrance()
+
+    def _hindrance(self) -> str:
+        """Why the engine can't answer in the conversation on screen; empty when it can."""
         if self.loading:
             return self.tr("Loading {0}…").format(self.loading)
         if self.model is None:
             return self.tr("No model is loaded")
         if self._turn is not None and not self.generating:
-            title = self._library.conversation(self._turn.conversation_id).title
+            title = formats.short(self._library.conversation(self._turn.conversation_id).title)
             return self.tr("A reply is being written in “{0}”").format(title)
-        if any(isinstance(item, ContextFullCard) for item in self._transcript.items()):
-            return self.tr("The context is full: choose above how to go on")
         return self._switching.reason(self.current)
+
+    def _free(self) -> bool:
+        """Whether the engine can answer here; says why where it can't."""
+        reason = self._hindrance()
+        self._notices.show_notice(reason, timeout_s=REASON_S)
+        return not reason
 
     # ------------------------------------------------------------ the engine's events
 
@@ -292,12 +319,13 @@ class Chat(QObject):
 
     def _model_failed(self, event: ev.ModelFailed) -> None:
         self.loading = ""
-        self._turn_state_changed()
-        self.model_changed.emit()
-        self.model_failed.emit(event.error)
-        if self._path_before and self._path_before != event.path:
-            path, self._path_before = self._path_before, ""
+        path, self._path_before = self._path_before, ""
+        if path and path != event.path:
             self.load_model(path)
+        else:
+            self._turn_state_changed()
+            self.model_changed.emit()
+        self.model_failed.emit(event.error)
 
     def _prefill_started(self, event: ev.PrefillStarted) -> None:
         if self._turn:
@@ -410,24 +438,24 @@ class Chat(QObject):
     # ------------------------------------------------------------ switches and snapshots
 
     def _switch_progress(self, event: ev.SwitchProgress) -> None:
-        self._switching.progress(event.done_tokens, event.total_tokens)
+        self._switching.progress(event.conversation_id, event.done_tokens, event.total_tokens)
         self._switching.show(self.current)
 
     def _scheme_switched(self, event: ev.SchemeSwitched) -> None:
         self._cache.switched(event)
         if event.conversation_id == self.current:
             self.scheme = event.to_scheme
-            if event.method != "empty":
+            if event.method not in ev.NOTHING_SWITCHED:
                 self._transcript.append(self._items.divider(event))
-        self._switch_over()
+        self._switch_over(event.conversation_id)
 
     def _switch_failed(self, event: ev.SwitchFailed) -> None:
         if event.error is not None:
             self._notices.show_notice(str(event.error))
-        self._switch_over()
+        self._switch_over(event.conversation_id)
 
-    def _switch_over(self) -> None:
-        self._switching.end()
+    def _switch_over(self, conversation_id: str) -> None:
+        self._switching.end(conversation_id)
         self._switching.show(self.current)
         self._turn_state_changed()
         self._idle_timer.start()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QInputMethodEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app.ui import formats, theme
@@ -44,6 +44,17 @@ class MessageEdit(QTextEdit):
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         self._composing = bool(event.preeditString())
         super().inputMethodEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.matches(QKeySequence.StandardKey.Undo)
+            and not self.document().isUndoAvailable()
+        ):
+            event.ignore()  # nothing to undo here: the window's own Undo hears it
+            return False
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -92,6 +103,7 @@ class Composer(QWidget):
         self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.button = QPushButton(self)
         self.button.setProperty("role", "primary")
+        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the caret in the text
         self.button.clicked.connect(self.on_button_clicked)
         row.addWidget(self._note, 1)
         row.addWidget(self.button)
@@ -163,11 +175,12 @@ class Composer(QWidget):
             self.stop_clicked.emit()
         else:
             self.on_submitted()
+        self.edit.setFocus()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         colors = theme.colors()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
-        painter.setBrush(QColor(colors.panel))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
+            painter.setBrush(QColor(colors.panel))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)

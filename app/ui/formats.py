@@ -57,3 +57,8 @@ def plain(value: float) -> str:
     """A tick's number: no more decimals than it needs."""
     decimals = next((d for d in (0, 1, 2) if abs(value - round(value, d)) < 1e-9), 3)
     return count(round(value)) if decimals == 0 else decimal(value, decimals)
+
+
+def short(title: str, letters: int = 48) -> str:
+    """A title inside a sentence."""
+    return title if len(title) <= letters else title[: letters - 1].rstrip() + "…"

@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QHBoxLayout,
     QLabel,
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 SIDEBAR_WIDTH = 244
 PANEL_WIDTH = 336
 CENTER_LEAST = 440
+CENTER_SQUEEZED = 300  # beside a column that was asked for
 RECENT_MODELS = 6
 BACKENDS = {"metal": "Metal", "cuda": "CUDA", "numba": "CPU (numba)", "reference": "plain MLX"}
 
@@ -55,7 +57,7 @@ class MainWindow(QMainWindow):
                  starter_installed: Callable[[], Path | None], starter_install: Install) -> None:  # fmt: skip
         super().__init__()
         self.setWindowTitle(self.tr("TurboQuant Chat"))
-        self.setMinimumSize(560, 420)
+        self.setMinimumSize(640, 420)
         self._library, self._settings = library, settings
         self._starter_installed = starter_installed
         self.actions_ = Actions(self)
@@ -63,8 +65,10 @@ class MainWindow(QMainWindow):
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
         self.chat = Chat(library, engine, self.transcript, self.composer, self.panel, self.notices, self)
         self._install = InstallJob(starter_install, self)
+        self._generating = False
         # The column opened last stays when there is room for one only.
         self._preferred = "panel"
+        self._asked = ""  # shown although the transcript becomes narrow
         self._place()
         self._connect()
         self._restore()
@@ -89,6 +93,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.transcript, 1)
         column.addWidget(_Centered(self.composer, top=4, bottom=16))
         self._stack = QStackedWidget(self)
+        self._stack.setMinimumWidth(CENTER_SQUEEZED)  # not the hidden page's
         self._stack.addWidget(center)
         self._stack.addWidget(self.welcome)
         body = QWidget(self)
@@ -146,6 +151,9 @@ class MainWindow(QMainWindow):
         a.new.triggered.connect(self.on_new)
         a.rename.triggered.connect(self.sidebar.on_rename)
         a.delete.triggered.connect(self.on_delete)
+        a.undo.triggered.connect(self.chat.deleting.undo)
+        self.chat.deleting.changed.connect(self.on_deleting_changed)
+        self.on_deleting_changed()
         a.open_folder.triggered.connect(self.on_open_folder)
         a.close.triggered.connect(self.close)
         a.quit.triggered.connect(self.close)
@@ -159,7 +167,8 @@ class MainWindow(QMainWindow):
         a.about.triggered.connect(self.on_about)
         self.sidebar.conversation_chosen.connect(self.chat.open)
         self.sidebar.rename_requested.connect(self.chat.rename)
-        self.sidebar.delete_requested.connect(self.chat.delete)
+        self.sidebar.delete_requested.connect(self.on_delete_requested)
+        self.sidebar.left.connect(self.composer.edit.setFocus)
         self.chat.list_changed.connect(self.on_list_changed)
         self.chat.model_changed.connect(self.on_model_changed)
         self.chat.model_failed.connect(self.on_model_failed)
@@ -183,7 +192,11 @@ class MainWindow(QMainWindow):
         self._fold()
 
     def start(self) -> None:
-        """Load the model used last, else the starter; without either the welcome page stays."""
+        """Open the conversation used last. Load the model used last, else the starter; without either the welcome page
+        stays.
+        """
+        if newest := self.chat.newest():
+            self.chat.open(newest)
         chosen = self._settings.get("model", "")
         if not chosen or not Path(chosen).is_dir():
             starter = self._starter_installed()
@@ -207,8 +220,11 @@ class MainWindow(QMainWindow):
         welcome = self._stack.currentWidget() is self.welcome
         if welcome:  # nothing is measured there
             widths = {"sidebar": SIDEBAR_WIDTH} if self._library.conversations() else {}
+        if widths.get(self._asked, 0) <= room:
+            self._asked = ""
         for name in sorted(widths, key=lambda name: name != self._preferred):
-            shown[name] = self._wanted[name] and widths[name] <= room
+            squeezed = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
+            shown[name] = self._wanted[name] and widths[name] <= squeezed
             room -= widths[name] if shown[name] else 0
         for name, widget, line in (("sidebar", self.sidebar, self._lines[0]), ("panel", self.panel, self._lines[1])):
             widget.setVisible(shown.get(name, False))
@@ -219,6 +235,7 @@ class MainWindow(QMainWindow):
 
     def _toggle(self, name: str, shown: bool) -> None:
         self._wanted[name] = shown
+        self._asked = name if shown else ""
         if shown:
             self._preferred = name
         self._fold()
@@ -237,7 +254,16 @@ class MainWindow(QMainWindow):
 
     def on_delete(self) -> None:
         if self.chat.current:
-            self.chat.delete(self.chat.current)
+            self.on_delete_requested(self.chat.current)
+
+    def on_delete_requested(self, conversation_id: str) -> None:
+        self.chat.delete(conversation_id)
+        self.composer.edit.setFocus()
+
+    def on_deleting_changed(self) -> None:
+        title, action = self.chat.deleting.title, self.actions_.undo
+        action.setEnabled(bool(title))
+        action.setText(self.tr("Undo deleting “{0}”").format(formats.short(title, 24)) if title else self.tr("Undo"))
 
     def on_search(self) -> None:
         self._toggle("sidebar", True)
@@ -255,6 +281,7 @@ class MainWindow(QMainWindow):
         if ids:
             place = ids.index(self.chat.current) + step if self.chat.current in ids else 0
             self.chat.open(ids[place % len(ids)])
+            self.composer.edit.setFocus()
 
     def on_change_scheme(self) -> None:
         self._toggle("panel", True)
@@ -273,6 +300,7 @@ class MainWindow(QMainWindow):
     def on_model_menu(self) -> None:
         menu = self._model_button.menu()
         menu.clear()
+        menu.setLayoutDirection(QApplication.layoutDirection())  # the button's own is turned round
         for path in self._recent_models():
             entry = menu.addAction(Path(path).name)
             entry.setData(path)
@@ -336,9 +364,10 @@ class MainWindow(QMainWindow):
         self._show_page(loading=bool(self.chat.loading))
 
     def on_model_failed(self, error: AppError) -> None:
-        self.welcome.show_error(error)
-        if self.chat.current or self.chat.model:
+        """With another model on its way back, or a conversation to read, a notice says why; else the welcome page."""
+        if self.chat.loading or self.chat.current:
             self.notices.show_notice(str(error))
+        self.welcome.show_error(error)
 
     def _show_page(self, loading: bool) -> None:
         """The welcome page while there is nothing to talk to and nothing to read."""
@@ -354,7 +383,7 @@ class MainWindow(QMainWindow):
     def on_list_changed(self) -> None:
         conversations = self._library.conversations()
         self.sidebar.refresh(conversations, self.chat.current)
-        title = next((c.title for c in conversations if c.id == self.chat.current), "")
+        title = formats.short(next((c.title for c in conversations if c.id == self.chat.current), ""))
         self.setWindowTitle(f"{title} – {self.tr('TurboQuant Chat')}" if title else self.tr("TurboQuant Chat"))
         self.actions_.rename.setEnabled(bool(title))
         self.actions_.delete.setEnabled(bool(title))
@@ -362,7 +391,15 @@ class MainWindow(QMainWindow):
             self._show_page(loading=bool(self.chat.loading))
 
     def on_turn_changed(self) -> None:
+        if self._generating and not self.chat.generating and not self._busy_elsewhere():
+            self.composer.edit.setFocus()
+        self._generating = self.chat.generating
         self.actions_.stop.setEnabled(self.chat.generating or bool(self.panel.pending_text))
+
+    def _busy_elsewhere(self) -> bool:
+        """Whether the user is searching, renaming, walking through the list or in a popup."""
+        focus = QApplication.focusWidget()
+        return bool(QApplication.activePopupWidget()) or (focus is not None and self.sidebar.isAncestorOf(focus))
 
     def on_theme_changed(self) -> None:
         self._model_button.setIcon(theme.icon("down", theme.colors().muted))

@@ -63,11 +63,11 @@ class Notice(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(theme.colors().line))
-        painter.setBrush(QColor(theme.colors().panel))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(theme.colors().line))
+            painter.setBrush(QColor(theme.colors().panel))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
 
 
 class NoticeBar(QWidget):
@@ -87,6 +87,11 @@ class NoticeBar(QWidget):
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)
             self.show()
+
+    def dismiss(self, text: str) -> None:
+        for notice in self.findChildren(Notice):
+            if notice.text == text and not notice.isHidden():
+                notice.dismiss()
 
     def on_dismissed(self) -> None:
         self.setVisible(bool(self.texts()))

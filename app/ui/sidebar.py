@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -32,6 +33,8 @@ from PySide6.QtWidgets import (
 
 from app.library.records import Conversation
 from app.ui import formats, theme
+from app.ui.cards import small_label
+from app.ui.painting import saved
 
 Index = QModelIndex | QPersistentModelIndex
 ID_ROLE = Qt.ItemDataRole.UserRole
@@ -129,40 +132,38 @@ class ConversationDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         colors = theme.colors()
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
-        align = Qt.AlignmentFlag.AlignLeading
-        small = theme.font(theme.SMALL)
-        if index.data(ID_ROLE) is None:
-            painter.setFont(theme.font(theme.SMALL, bold=True))
+        with saved(painter):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
+            align = Qt.AlignmentFlag.AlignLeading
+            small = theme.font(theme.SMALL)
+            if index.data(ID_ROLE) is None:
+                painter.setFont(theme.font(theme.SMALL, bold=True))
+                painter.setPen(QColor(colors.muted))
+                area = rect.adjusted(10, 0, -10, -5)
+                painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, str(index.data()))
+                return
+            state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+            selected = bool(state & QStyle.StateFlag.State_Selected)
+            if selected or state & QStyle.StateFlag.State_MouseOver:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(colors.selected if selected else colors.hover))
+                painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 8, 8)
+            area = rect.adjusted(10, 7, -10, -7)
+            title_font = theme.font()
+            painter.setFont(title_font)
+            painter.setPen(QColor(colors.text))
+            metrics = QFontMetrics(title_font)
+            elide = Qt.TextElideMode.ElideRight
+            title = metrics.elidedText(str(index.data()), elide, area.width())
+            painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, title)
+            painter.setFont(small)
             painter.setPen(QColor(colors.muted))
-            area = rect.adjusted(10, 0, -10, -5)
-            painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, str(index.data()))
-            painter.restore()
-            return
-        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
-        selected = bool(state & QStyle.StateFlag.State_Selected)
-        if selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.selected if selected else colors.hover))
-            painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 8, 8)
-        area = rect.adjusted(10, 7, -10, -7)
-        title_font = theme.font()
-        painter.setFont(title_font)
-        painter.setPen(QColor(colors.text))
-        metrics = QFontMetrics(title_font)
-        elide = Qt.TextElideMode.ElideRight
-        title = metrics.elidedText(str(index.data()), elide, area.width())
-        painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, title)
-        painter.setFont(small)
-        painter.setPen(QColor(colors.muted))
-        small_metrics = QFontMetrics(small)
-        detail = str(index.data(DETAIL_ROLE))
-        if small_metrics.horizontalAdvance(detail) > area.width():
-            detail = small_metrics.elidedText(str(index.data(SHORT_ROLE)), elide, area.width())
-        painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, detail)
-        painter.restore()
+            small_metrics = QFontMetrics(small)
+            detail = str(index.data(DETAIL_ROLE))
+            if small_metrics.horizontalAdvance(detail) > area.width():
+                detail = small_metrics.elidedText(str(index.data(SHORT_ROLE)), elide, area.width())
+            painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, detail)
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: Index) -> None:
         rect: QRect = option.rect  # type: ignore[attr-defined]
@@ -172,6 +173,23 @@ class ConversationDelegate(QStyledItemDelegate):
         super().setEditorData(editor, index)
         if isinstance(editor, QLineEdit):
             editor.selectAll()
+
+
+class _Search(QLineEdit):
+    """Escape clears it; a second one leaves it."""
+
+    left = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # not the window's Stop
+            if event.type() == QEvent.Type.KeyPress:
+                if self.text():
+                    self.clear()
+                else:
+                    self.left.emit()
+            return True
+        return super().event(event)
 
 
 class _List(QListView):
@@ -188,6 +206,7 @@ class Sidebar(QWidget):
     """Emits what the user wants with a conversation; `refresh` shows the library's list."""
 
     conversation_chosen = Signal(str)
+    left = Signal()  # the user is done here: a click, Enter, or Escape in the empty search
     rename_requested = Signal(str, str)
     delete_requested = Signal(str)
 
@@ -198,11 +217,12 @@ class Sidebar(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 10, 8, 8)
         column.setSpacing(4)
-        self.search = QLineEdit(self)
+        self.search = _Search(self)
         self.search.setPlaceholderText(self.tr("Search titles"))
         self.search.setAccessibleName(self.tr("Search conversations by title"))
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.on_search_changed)
+        self.search.left.connect(self.left)
         column.addWidget(self.search)
         self.model = ConversationModel(self)
         self.model.renamed.connect(self.rename_requested)
@@ -219,6 +239,12 @@ class Sidebar(QWidget):
         self.list.customContextMenuRequested.connect(self.on_menu_requested)
         self.list.delete_pressed.connect(self.on_delete)
         self.list.selectionModel().currentChanged.connect(self.on_current_changed)
+        self.list.clicked.connect(self.left)
+        self.list.activated.connect(self.left)
+        self.no_match = small_label(self.tr("No conversation matches"), self)
+        self.no_match.setContentsMargins(10, 6, 0, 0)
+        self.no_match.hide()
+        column.addWidget(self.no_match)
         column.addWidget(self.list, 1)
         self._conversations: Sequence[Conversation] = ()
         self._current = ""
@@ -229,6 +255,7 @@ class Sidebar(QWidget):
         self._current = current
         words = self.search.text().casefold().split()
         shown = [c for c in conversations if all(word in c.title.casefold() for word in words)]
+        self.no_match.setVisible(bool(words) and not shown)
         self._quiet = True
         self.model.set_conversations(shown, datetime.date.today())
         row = self.model.row_of(current)

@@ -45,10 +45,10 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     forget_lost_snapshots(library)
     engine = EngineThread()
     window = MainWindow(library, engine, settings, starter.installed, starter.install)
+    window.start()  # its commands wait for the engine; what is shown says so from the first paint on
     window.show()
     QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
     QTimer.singleShot(0, engine, engine.start)
-    QTimer.singleShot(0, window, window.start)
     return window, engine
 
 

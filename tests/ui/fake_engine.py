@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -37,6 +38,13 @@ def words(text: str) -> int:
     return len(text.split())
 
 
+@dataclass
+class _Job:
+    command: ev.Command
+    events: Iterator[ev.Event]
+    stopped: bool = False
+
+
 class FakeEngine(QObject):
     """`reply(prompt)` gives a reply's text; `interval_ms` is the time between two events."""
 
@@ -49,12 +57,12 @@ class FakeEngine(QObject):
         self.fail_next: AppError | None = None
         self.reject_snapshots = ""
         self.model_error: AppError | None = None
+        self.model_errors: dict[str, AppError] = {}  # by path
         self.hold = False  # a reply doesn't go on while this is set
         self.received: list[ev.Command] = []
         self.caches: dict[str, tuple[str, int]] = {}
         self.snapshots: dict[str, tuple[str, int]] = {}
-        self._jobs: deque[Iterator[ev.Event]] = deque()
-        self._stopped = False
+        self._jobs: deque[_Job] = deque()
         self._timer = QTimer(self, interval=interval_ms)
         self._timer.timeout.connect(self.on_step)
 
@@ -65,16 +73,19 @@ class FakeEngine(QObject):
 
     def submit(self, command: ev.Command) -> None:
         self.received.append(command)
-        self._jobs.append(self._run(command))
+        self._jobs.append(_Job(command, self._run(command)))
         self._timer.start()
 
-    def stop(self) -> None:
-        self._stopped = True
+    def stop(self, conversation_id: str | None) -> None:
+        for job in self._jobs:
+            if getattr(job.command, "conversation_id", None) == conversation_id:
+                job.stopped = True
 
     def shutdown(self, timeout_s: float = 3.0) -> bool:
-        self._stopped, self.hold = True, False
+        self.hold = False
         self._jobs = deque(list(self._jobs)[:1])
         while self._jobs:
+            self._jobs[0].stopped = True
             self.on_step()
         for event in self._run(ev.SaveSnapshots()):
             self.event_emitted.emit(event)
@@ -87,15 +98,15 @@ class FakeEngine(QObject):
 
     @property
     def stopping(self) -> bool:
-        return self._stopped
+        return bool(self._jobs) and self._jobs[0].stopped
 
     def on_step(self) -> None:
         if not self._jobs:
             self._timer.stop()
             return
-        if self.hold and not self._stopped:
+        if self.hold and not self.stopping:
             return
-        event = next(self._jobs[0], None)
+        event = next(self._jobs[0].events, None)
         if event is None:
             self._jobs.popleft()
         else:
@@ -124,8 +135,9 @@ class FakeEngine(QObject):
 
     def _load(self, command: ev.LoadModel) -> Iterator[ev.Event]:
         yield ev.ModelLoading(command.path, command.path.rsplit("/", 1)[-1])
-        if self.model_error is not None:
-            yield ev.ModelFailed(command.path, self.model_error)
+        error = self.model_errors.get(command.path, self.model_error)
+        if error is not None:
+            yield ev.ModelFailed(command.path, error)
             return
         name = command.path.rsplit("/", 1)[-1]
         model = ev.ModelInfo(name, command.path, "f" * 16, "numba", 538_090_000, self.context, LAYERS, 3, 64)
@@ -142,7 +154,6 @@ class FakeEngine(QObject):
         yield self._sample(name, command.scheme)
 
     def _generate(self, command: ev.Generate) -> Iterator[ev.Event]:
-        self._stopped = False
         name, scheme = command.conversation_id, command.scheme
         prompt = sum(words(m.content) + 4 for m in command.messages)
         if prompt + 16 > self.context:
@@ -155,7 +166,7 @@ class FakeEngine(QObject):
         text, tokens = "", prompt
         for done in range(reused, prompt, 512):
             yield ev.PrefillProgress(name, done - reused, prompt - reused)
-            if self._stopped:
+            if self.stopping:
                 yield ev.TurnFinished(name, command.reply_id, "interrupted", scheme, "", prompt, reused, 0, 0.0, 0.0)
                 return
         if self.fail_next is not None:
@@ -170,7 +181,7 @@ class FakeEngine(QObject):
         pieces = self.reply(command.messages[-1].content).split(" ")
         reason = "stop"
         for number, piece in enumerate(pieces, 1):
-            if self._stopped:
+            if self.stopping:
                 reason = "interrupted"
                 break
             part = piece if number == len(pieces) else piece + " "
@@ -190,14 +201,18 @@ class FakeEngine(QObject):
         return 0
 
     def _switch(self, command: ev.SwitchScheme) -> Iterator[ev.Event]:
-        self._stopped = False
         name, (old, tokens) = command.conversation_id, self.caches.get(command.conversation_id, ("none", 0))
+        if self.stopping:
+            yield ev.SwitchFailed(name, old, command.scheme, None)
+            return
         before, after = cache_bytes(old, tokens), cache_bytes(command.scheme, tokens)
         method = "empty" if not tokens else "encoded" if BITS[old][0] == 0 else "requantised"
+        if tokens and old == command.scheme:
+            method = "unchanged"
         if after > before:
             method = "rebuilt"
             for done in range(0, tokens, 256):
-                if self._stopped:
+                if self.stopping:
                     yield ev.SwitchFailed(name, old, command.scheme, None)
                     return
                 yield ev.SwitchProgress(name, done, tokens)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QInputMethodEvent, QWheelEvent
 from PySide6.QtTest import QTest
@@ -261,7 +263,7 @@ def test_delete_can_be_undone(bench: Bench) -> None:
     next(b for b in bench.window.notices.findChildren(QPushButton) if b.text() == "Undo").click()
     assert [c.id for c in bench.library.conversations()] == [conversation]
     assert bench.said() == ["Keep me"]
-    bench.chat._deleting.on_timeout()
+    assert not bench.window.actions_.undo.isEnabled()
     assert not any(isinstance(c, ev.DiscardCache) for c in bench.engine.received)
 
 
@@ -269,9 +271,27 @@ def test_a_deleted_conversation_gives_up_its_cache(bench: Bench) -> None:
     bench.say("Forget me")
     conversation = bench.chat.current
     bench.chat.delete(conversation)
-    bench.chat._deleting.on_timeout()
+    bench.rest()
+    assert conversation in bench.engine.caches, "an undo brings it back whole"
+    bench.say("Another")
+    bench.chat.delete(bench.chat.current)
     bench.rest()
     assert conversation not in bench.engine.caches
+
+
+def test_a_deletion_is_undone_with_the_keyboard_after_the_notice_has_gone(bench: Bench) -> None:
+    bench.say("Keep me")
+    bench.window.sidebar.list.setFocus()
+    QTest.keyClick(bench.window.sidebar.list, Qt.Key.Key_Delete)
+    assert bench.library.conversations() == []
+    bench.window.notices.dismiss("“Keep me” was deleted.")
+    assert bench.window.actions_.undo.text() == "Undo deleting “Keep me”"
+    QTest.keyClick(bench.composer.edit, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert bench.said() == ["Keep me"]
+    bench.type("")
+    QTest.keyClicks(bench.composer.edit, "abc")
+    QTest.keyClick(bench.composer.edit, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert bench.composer.edit.toPlainText() == "", "what was typed is undone first"
 
 
 def test_rename_and_search(bench: Bench) -> None:
@@ -285,6 +305,58 @@ def test_rename_and_search(bench: Bench) -> None:
     bench.window.sidebar.search.setText("ren")
     titles = [model.data(model.index(row)) for row in range(model.rowCount())]
     assert titles == ["Today", "Renamed"]
+
+
+def test_the_composer_has_the_focus_after_every_step(bench: Bench) -> None:
+    edit, window = bench.composer.edit, bench.window
+    window.activateWindow()
+    bench.type("Hello")
+    bench.engine.hold = True
+    QTest.mouseClick(bench.composer.button, Qt.MouseButton.LeftButton)
+    assert bench.chat.generating
+    assert edit.hasFocus()
+    bench.transcript.setFocus()
+    QTest.mouseClick(bench.composer.button, Qt.MouseButton.LeftButton)
+    assert edit.hasFocus()
+    bench.transcript.setFocus()
+    bench.engine.hold = False
+    bench.rest()
+    assert edit.hasFocus(), "the reply has ended"
+    window.panel.picker.setFocus()
+    window.actions_.new.trigger()
+    assert edit.hasFocus()
+    row = window.sidebar.list.visualRect(window.sidebar.model.index(1)).center()
+    window.sidebar.list.setFocus()
+    QTest.mouseClick(window.sidebar.list.viewport(), Qt.MouseButton.LeftButton, pos=row)
+    assert bench.said() == ["Hello"]
+    assert edit.hasFocus()
+    window.sidebar.list.setFocus()
+    window.actions_.delete.trigger()
+    assert edit.hasFocus()
+
+
+def test_a_reply_that_ends_does_not_disturb_a_search(bench: Bench) -> None:
+    bench.engine.hold = True
+    bench.say("Hello")
+    search = bench.window.sidebar.search
+    search.setFocus()
+    bench.engine.hold = False
+    bench.rest()
+    assert search.hasFocus()
+
+
+def test_a_search_says_when_nothing_matches_and_escape_clears_it(bench: Bench) -> None:
+    bench.say("Alpha")
+    sidebar = bench.window.sidebar
+    sidebar.search.setFocus()
+    QTest.keyClicks(sidebar.search, "omega")
+    assert sidebar.no_match.isVisible()
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    assert sidebar.search.text() == ""
+    assert not sidebar.no_match.isVisible()
+    assert sidebar.search.hasFocus()
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    assert bench.composer.edit.hasFocus()
 
 
 def test_backspace_outside_the_list_deletes_nothing(bench: Bench) -> None:
@@ -405,6 +477,145 @@ def test_each_scheme_reaches_the_engine(bench: Bench) -> None:
         bench.say("word " * 60)
         assert generated(bench)[-1].scheme == name
         assert bench.engine.caches[bench.chat.current][0] == name
+
+
+def test_picking_a_scheme_twice_switches_once(bench: Bench) -> None:
+    bench.say("word " * 300)
+    bench.engine.hold = True
+    bench.pick("turbo2")
+    bench.pick("turbo2")
+    bench.engine.hold = False
+    bench.rest()
+    assert len([c for c in bench.engine.received if isinstance(c, ev.SwitchScheme)]) == 1
+    assert len(bench.dividers()) == 1
+
+
+@pytest.mark.parametrize("method", ["unchanged", "empty", "of another version"])
+def test_a_switch_of_any_method_can_be_told_and_stored(bench: Bench, method: str) -> None:
+    bench.say("word " * 300)
+    current = bench.chat.current
+    switch = ev.SchemeSwitched(current, "turbo4", "turbo2", 300, 10, 5, method, 0.1)  # type: ignore[arg-type]
+    bench.engine.event_emitted.emit(switch)
+    assert len(bench.library.switches(current)) == (method not in ev.NOTHING_SWITCHED)
+    bench.library.record_switch(switch, bench.library.conversation(current).leaf)  # as an earlier version did
+    bench.chat.new()
+    bench.chat.open(current)
+    assert len(bench.dividers()) == 2 * (method not in ev.NOTHING_SWITCHED)
+    assert bench.chat.scheme == "turbo2"
+
+
+def test_the_scheme_asked_for_last_is_the_one_that_comes(bench: Bench) -> None:
+    bench.pick("turbo2")
+    bench.say("word " * 900)
+    bench.engine.hold = True
+    bench.pick("turbo8v4")
+    bench.step(2)
+    bench.pick("turbo0v4")
+    assert bench.panel.pending_text == "Changing to turbo0v4…"
+    bench.step(2)
+    assert not bench.composer.can_send
+    assert bench.composer.note == "The cache is changing to turbo0v4"
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo0v4"
+    assert len(bench.dividers()) == 1  # the first one gave way
+    bench.say("And now?")
+    assert generated(bench)[-1].scheme == "turbo0v4"
+
+
+def test_choosing_the_present_scheme_takes_a_change_back(bench: Bench) -> None:
+    bench.say("word " * 900)
+    bench.engine.hold = True
+    bench.say("And now?")
+    bench.step(3)
+    bench.pick("turbo2")
+    bench.pick("turbo4")
+    assert bench.panel.pending_text == ""
+    bench.engine.hold = False
+    bench.rest()
+    bench.engine.hold = True
+    bench.pick("turbo2")
+    bench.pick("turbo4")
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo4"
+    assert bench.engine.caches[bench.chat.current][0] == "turbo4"
+    assert bench.dividers() == []
+    assert bench.panel.pending_text == ""
+
+
+def test_nothing_is_answered_again_while_the_scheme_changes(bench: Bench) -> None:
+    bench.pick("turbo2")
+    bench.say("word " * 900)
+    bench.engine.fail_next = AppError("Out of memory.")
+    bench.say("Again")
+    bench.engine.hold = True
+    bench.pick("turbo4")
+    bench.step(2)
+    asked = len(generated(bench))
+    button(bench.items(ReplyView)[-1].card, "Retry").click()
+    assert len(generated(bench)) == asked
+    assert any("The cache is changing to turbo4" in text for text in bench.window.notices.texts())
+    bench.engine.hold = False
+    bench.rest()
+    button(bench.items(ReplyView)[-1].card, "Retry").click()
+    bench.rest()
+    assert generated(bench)[-1].scheme == "turbo4"
+    assert bench.replies()[-1] == "You said *Again*."
+
+
+def rebuilding_elsewhere(bench: Bench) -> str:
+    """The id of a conversation whose cache is being rebuilt, while a new one is on screen."""
+    bench.pick("turbo2")
+    bench.say("word " * 900)
+    first = bench.chat.current
+    bench.engine.hold = True
+    bench.pick("turbo4")
+    bench.step(2)
+    bench.chat.new()
+    return first
+
+
+def test_each_conversation_shows_its_own_change(bench: Bench) -> None:
+    first = rebuilding_elsewhere(bench)
+    assert bench.panel.pending_text == ""
+    bench.say("Hello")
+    bench.step(1)
+    assert bench.panel.pending_text == ""
+    bench.chat.open(first)
+    assert bench.panel.pending_text.startswith("Rebuilding as turbo4")
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.panel.pending_text == ""
+    assert bench.chat.scheme == "turbo4"
+
+
+def test_stop_stops_the_work_of_the_conversation_on_screen(bench: Bench) -> None:
+    first = rebuilding_elsewhere(bench)
+    bench.say("Hello")
+    bench.composer.button.click()
+    bench.engine.hold = False
+    bench.rest()
+    assert figures(bench).endswith("stopped by you")
+    assert bench.engine.caches[first][0] == "turbo4"
+
+
+def test_cancel_takes_back_a_change_and_leaves_the_reply_of_another(bench: Bench) -> None:
+    bench.say("word " * 100)
+    first = bench.chat.current
+    bench.chat.new()
+    bench.engine.hold = True
+    bench.say("Second")
+    second = bench.chat.current
+    bench.step(2)
+    bench.chat.open(first)
+    bench.pick("turbo2")
+    bench.panel.cancel_clicked.emit()
+    bench.engine.hold = False
+    bench.rest()
+    assert bench.chat.scheme == "turbo4"
+    assert bench.dividers() == []
+    assert bench.library.messages(second)[-1].state == "complete"
 
 
 # ---------------------------------------------------------------- figures
@@ -543,6 +754,33 @@ def test_a_model_that_cannot_be_loaded_is_explained(start: Start) -> None:
     bench = start(engine)
     assert bench.window.welcome.error.text() == "A shard is missing. Download the model again."
     assert bench.window.welcome.isVisible()
+
+
+def test_a_bad_folder_leaves_the_model_at_hand_and_says_why(bench: Bench) -> None:
+    error = AppError("This folder holds no model.", "Choose another.")
+    bench.engine.model_errors["/models/Bad"] = error
+    bench.chat.load_model("/models/Bad")
+    assert bench.composer.note == "Loading Bad…"
+    bench.rest()
+    assert bench.chat.model is not None
+    assert bench.chat.model.path == "/models/Tiny-1B"
+    assert bench.window.notices.texts() == [str(error)]
+    assert not bench.window.welcome.isVisible()
+
+
+def test_a_start_shows_the_model_that_loads_and_the_conversation_used_last(start: Start, tmp_path: Path) -> None:
+    bench = start()
+    bench.say("Hello")
+    bench.settings.set("model", str(tmp_path))
+    bench.close()
+    again = start(bench.engine, load=False)
+    again.window.start()
+    assert again.window._model_button.text() == tmp_path.name
+    assert again.composer.note == f"Loading {tmp_path.name}…"
+    assert again.said() == ["Hello"]
+    assert not again.window.welcome.isVisible()
+    again.rest()
+    assert any(isinstance(c, ev.OpenConversation) for c in again.engine.received)
 
 
 def test_an_exception_in_a_slot_is_shown(bench: Bench, qtbot: object) -> None:

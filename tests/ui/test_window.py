@@ -50,6 +50,25 @@ def test_a_column_asked_for_takes_the_others_place(bench: Bench) -> None:
     assert shown(bench) == (False, True)
 
 
+@pytest.mark.parametrize("width", [640, 700, 760])
+def test_a_column_asked_for_is_shown_in_a_narrow_window(bench: Bench, width: int) -> None:
+    bench.window.resize(width, 600)
+    QApplication.processEvents()
+    assert shown(bench)[1] is False
+    bench.window.actions_.panel.trigger()
+    assert shown(bench) == (False, True)
+    bench.window.actions_.sidebar.trigger()
+    assert shown(bench) == (True, False)
+    bench.window.actions_.sidebar.trigger()
+    assert shown(bench) == (False, False)
+    bench.window.actions_.panel.trigger()
+    QApplication.processEvents()
+    assert bench.panel.geometry().right() < bench.window.width()
+    bench.window.resize(1280, 800)
+    bench.window.resize(width, 600)
+    assert shown(bench) == (False, False), "folded again: nobody asked for it since"
+
+
 def test_geometry_columns_and_scheme_are_remembered(start: Start) -> None:
     bench = start()
     bench.window.resize(1100, 700)
@@ -221,7 +240,7 @@ def test_the_system_is_followed_live(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("direction", [Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft])
-@pytest.mark.parametrize("size", [QSize(1280, 800), QSize(900, 600), QSize(560, 420)])
+@pytest.mark.parametrize("size", [QSize(1280, 800), QSize(900, 600), QSize(640, 420)])
 def test_nothing_sticks_out(bench: Bench, direction: Qt.LayoutDirection, size: QSize) -> None:
     QApplication.setLayoutDirection(direction)
     try:
