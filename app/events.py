@@ -247,7 +247,7 @@ class SwitchProgress:
 @dataclass(frozen=True)
 class SchemeSwitched:
     """`method`: encoded (from exact data), requantised (from packed data), rebuilt (prefilled again), empty (nothing
-    was cached), unchanged (it was this scheme already).
+    was cached), unchanged (it was this scheme already). The last two are NOTHING_SWITCHED.
     """
 
     conversation_id: str
@@ -258,6 +258,10 @@ class SchemeSwitched:
     bytes_after: int
     method: Literal["encoded", "requantised", "rebuilt", "empty", "unchanged"]
     seconds: float
+
+
+# Methods that changed nothing cached: such a switch is neither recorded nor drawn.
+NOTHING_SWITCHED = ("empty", "unchanged")
 
 
 @dataclass(frozen=True)

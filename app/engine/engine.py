@@ -94,7 +94,10 @@ class Engine:
             case SwitchScheme():
                 held = self._sessions.get(command.conversation_id)
                 session = yield from self._session(command.conversation_id, held.scheme if held else None)
-                yield from session.switch(command, stop)
+                if stop.is_set():  # taken back before its turn came
+                    yield SwitchFailed(command.conversation_id, session.scheme, command.scheme, None)
+                else:
+                    yield from session.switch(command, stop)
             case DiscardCache():
                 self._sessions.pop(command.conversation_id, None)
                 self._store.remove(command.conversation_id)

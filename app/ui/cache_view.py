@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 
 from app import events as ev
 from app.library.conversations import Library
+from app.library.records import Switch
 from app.library.snapshots import ENDING
 from app.ui.chart_data import History, Point
 from app.ui.chat_items import marker
@@ -39,9 +40,13 @@ class CacheView(QObject):
         if conversation_id not in self._histories:
             self._histories[conversation_id] = History(
                 [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
-                [marker(s) for s in self._library.switches(conversation_id) if s.method != "empty"],
+                [marker(s) for s in self.switches(conversation_id)],
             )
         return self._histories[conversation_id]
+
+    def switches(self, conversation_id: str) -> list[Switch]:
+        """The stored switches that changed a cache; earlier versions recorded others too."""
+        return [s for s in self._library.switches(conversation_id) if s.method not in ev.NOTHING_SWITCHED]
 
     def forget(self, conversation_id: str) -> None:
         self._histories.pop(conversation_id, None)
@@ -67,7 +72,7 @@ class CacheView(QObject):
             self._panel.chart.refresh()
 
     def switched(self, event: ev.SchemeSwitched) -> None:
-        if event.method == "empty":
+        if event.method in ev.NOTHING_SWITCHED:
             self._library.set_scheme(event.conversation_id, event.to_scheme)
         else:
             history = self.history(event.conversation_id)  # read before the row is there, else it would come twice

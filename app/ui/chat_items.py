@@ -67,14 +67,15 @@ class ChatItems(QObject):
         return view
 
     def divider(self, switch: Switch | ev.SchemeSwitched) -> Divider:
-        how, tip = {
+        ways = {
             "encoded": (self.tr("in {0}"), self.tr("Encoded from what the cache still held exactly.")),
             "requantised": (
                 self.tr("requantised in {0}"),
                 self.tr("Made from data that was compressed before: a little less exact than a rebuild."),
             ),
             "rebuilt": (self.tr("rebuilt in {0}"), self.tr("The model has read the transcript again.")),
-        }[switch.method]
+        }
+        how, tip = ways.get(switch.method, (self.tr("in {0}"), ""))  # a row of the library may say anything
         sizes = f"{formats.data_size(switch.bytes_before)} → {formats.data_size(switch.bytes_after)}"
         time = how.format(formats.seconds(switch.seconds))
         return Divider(f"{switch.from_scheme} → {switch.to_scheme}   {sizes}   {time}", tip)

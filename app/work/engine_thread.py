@@ -64,13 +64,14 @@ class EngineThread(QObject):
             self._jobs.append(_Job(command))
             self._changed.notify()
 
-    def stop(self) -> None:
-        """Stop the load, reply or rebuild that runs, or the next one queued. What follows it in the queue goes on."""
+    def stop(self, conversation_id: str | None) -> None:
+        """Stop this conversation's replies and rebuilds, running or queued; None stops the loads. The rest goes on."""
         with self._changed:
             for job in self._jobs:
-                if isinstance(job.command, _STOPPABLE):
+                command = job.command
+                owner = None if isinstance(command, LoadModel) else getattr(command, "conversation_id", "")
+                if isinstance(command, _STOPPABLE) and owner == conversation_id:
                     job.stop.set()
-                    return
 
     @property
     def busy(self) -> bool:

@@ -23,6 +23,7 @@ from app.events import (
     SchemeSwitched,
     SnapshotLoaded,
     SnapshotSaved,
+    SwitchFailed,
     SwitchScheme,
     TokenBatch,
     TurnFinished,
@@ -89,16 +90,44 @@ def test_stop_ends_the_reply_and_what_waits_goes_on(
 ) -> None:
     def react(event: Event) -> None:
         if isinstance(event, TokenBatch) and len(of(TokenBatch, listener.events)) == 1:
-            engine.stop()
+            engine.stop("a")
 
     listener.react = react
     engine.start()
     engine.submit(LoadModel(str(model)))
     engine.submit(Generate("a", "r", transcript(LONG), "turbo2", replace(GREEDY, max_tokens=3000)))
-    engine.submit(SwitchScheme("a", "turbo4", transcript(LONG)))
+    engine.submit(Generate("b", "s", transcript(LONG), "turbo2", GREEDY))
+    engine.submit(SwitchScheme("b", "turbo4", transcript(LONG)))
     idle(qtbot, engine, listener, SchemeSwitched)
-    assert one(TurnFinished, listener.events).reason == "interrupted"
+    stopped, finished = of(TurnFinished, listener.events)
+    assert (stopped.conversation_id, stopped.reason) == ("a", "interrupted")
+    assert finished.reason != "interrupted"
     assert one(SchemeSwitched, listener.events).method == "rebuilt"
+
+
+def test_stop_reaches_one_conversations_work_only_also_where_it_waits(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    def react(event: Event) -> None:
+        if isinstance(event, TokenBatch) and len(of(TokenBatch, listener.events)) == 1:
+            engine.stop("b")
+            engine.stop(None)  # a load: there is none
+
+    listener.react = react
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    idle(qtbot, engine, listener, ModelLoaded)
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", GREEDY))
+    engine.submit(SwitchScheme("b", "turbo2", transcript(LONG)))
+    engine.submit(Generate("b", "s", transcript(LONG), "none", GREEDY))
+    engine.submit(SwitchScheme("a", "turbo2", transcript(LONG)))
+    idle(qtbot, engine, listener, SchemeSwitched)
+    finished, stopped = of(TurnFinished, listener.events)
+    assert finished.reason != "interrupted"
+    assert stopped.reason == "interrupted"
+    failed = one(SwitchFailed, listener.events)
+    assert (failed.conversation_id, failed.error) == ("b", None)
+    assert one(SchemeSwitched, listener.events).conversation_id == "a"
 
 
 def test_stop_before_the_reply_began_isnt_lost(
@@ -109,10 +138,10 @@ def test_stop_before_the_reply_began_isnt_lost(
     idle(qtbot, engine, listener, ModelLoaded)
     engine.submit(SaveSnapshots())
     engine.submit(Generate("a", "r", transcript(LONG), "turbo4", replace(GREEDY, max_tokens=3000)))
-    engine.stop()
+    engine.stop("a")
     idle(qtbot, engine, listener, TurnFinished)
     assert one(TurnFinished, listener.events).reason == "interrupted"
-    engine.stop()  # nothing runs: the next turn isn't harmed
+    engine.stop("a")  # nothing runs: the next turn isn't harmed
     engine.submit(Generate("a", "r", transcript(LONG), "turbo4", GREEDY))
     idle(qtbot, engine, listener, TurnFinished, count=2)
     assert listener.events[-1].reason in ("length", "stop")  # type: ignore[union-attr]
