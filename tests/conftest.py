@@ -29,8 +29,11 @@ os.environ |= {
     "TOKENIZERS_PARALLELISM": "false",
     "LC_ALL": "C.UTF-8",
 }
-if _worker := os.environ.get("PYTEST_XDIST_WORKER"):  # two that write numba's index at once mix up its entries
-    os.environ["NUMBA_CACHE_DIR"] = str(_CACHE / "numba" / _worker)
+if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    # A folder each for what MLX and numba compile: neither lets two processes write the same entry at once. Python found
+    # its own temporary folder above and stays there.
+    (_CACHE / _worker).mkdir(parents=True, exist_ok=True)
+    os.environ |= {"TMPDIR": str(_CACHE / _worker), "NUMBA_CACHE_DIR": str(_CACHE / _worker / "numba")}
 
 import turboquant  # noqa: E402, F401  (loads OpenBLAS, which must come before the first import of mlx)
 
