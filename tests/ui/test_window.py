@@ -164,7 +164,7 @@ def test_a_short_message_is_no_wider_than_it_needs(bench: Bench) -> None:
 
 
 def test_the_event_loop_is_not_held_up_by_a_long_reply(bench: Bench) -> None:
-    """A timer of 5 ms sees the longest work, in CPU time: another program may run meanwhile. The benchmark has the figure."""
+    """A timer of 5 ms sees the longest work, in CPU time: other programs run too. The benchmark has the figure."""
     text = "\n\n".join(f"Paragraph {n} with `code` and **bold** text that goes on for a while." for n in range(150))
     text += "\n\n```python\n" + "value = compute(1, 2)  # a line\n" * 150 + "```\n"
     bench.engine.reply = lambda prompt: text
