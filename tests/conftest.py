@@ -30,8 +30,8 @@ os.environ |= {
     "LC_ALL": "C.UTF-8",
 }
 if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    # A folder each for what MLX and numba compile: neither bears two processes that write the same entry at once. Python
-    # has found its own temporary folder above and stays there.
+    # A folder each for what MLX and numba compile: neither bears two processes that write the same entry at once.
+    # Python has found its own temporary folder above and stays there.
     (_CACHE / _worker).mkdir(parents=True, exist_ok=True)
     os.environ |= {"TMPDIR": str(_CACHE / _worker), "NUMBA_CACHE_DIR": str(_CACHE / _worker / "numba")}
 
