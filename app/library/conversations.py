@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -33,12 +34,14 @@ class Library:
         opened = open_database(self.path)
         self._db = opened.connection
         self.notice = opened.notice
-        # What a killed program left behind.
-        self._db.execute("UPDATE messages SET state = 'interrupted' WHERE state = 'partial'")
         self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
 
     def close(self) -> None:
         self._db.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Several calls as one: all of them are written, or none."""
+        return _transaction(self._db)
 
     def __enter__(self) -> Library:
         return self
@@ -276,16 +279,16 @@ _SELECT_CONVERSATIONS = (
 )
 
 
-class _transaction:
-    """BEGIN, then COMMIT or ROLLBACK."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
-
-    def __enter__(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """BEGIN, then COMMIT or ROLLBACK; inside another one, a part of that."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:  # something failed; SQLite itself may have rolled back already
+            connection.execute("ROLLBACK")

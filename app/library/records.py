@@ -39,7 +39,10 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Message:
-    """One message. A reply is `partial` while it streams, then complete, interrupted or failed (`error` says why)."""
+    """One message. A reply is `partial` while it streams, then complete, interrupted or failed (`error` says why).
+
+    One that is `partial` at the start was cut off when the program ended.
+    """
 
     id: str
     conversation: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QObject
 
 from app import events as ev
@@ -12,14 +14,17 @@ from app.ui.chart_data import History, Point
 from app.ui.chat_items import marker
 from app.ui.memory_panel import MemoryPanel
 from app.ui.notice_bar import NoticeBar
+from app.ui.writing import Writing
 
 
 class CacheView(QObject):
     """Shows one conversation at a time (`show`), and follows the others unseen."""
 
-    def __init__(self, library: Library, panel: MemoryPanel, notices: NoticeBar, parent: QObject) -> None:
+    def __init__(
+        self, library: Library, writing: Writing, panel: MemoryPanel, notices: NoticeBar, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._library, self._panel, self._notices = library, panel, notices
+        self._library, self._writing, self._panel, self._notices = library, writing, panel, notices
         self._current = ""
         self._histories: dict[str, History] = {}
         self._unsaved: list[ev.MemorySample] = []
@@ -53,8 +58,11 @@ class CacheView(QObject):
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
-        samples, self._unsaved = self._unsaved, []
-        self._library.record_samples(samples)
+        self._writing.put("samples", self._write_samples)
+
+    def _write_samples(self) -> None:
+        self._library.record_samples(self._unsaved)
+        self._unsaved.clear()
 
     # ------------------------------------------------------------ the engine's events
 
@@ -73,17 +81,19 @@ class CacheView(QObject):
 
     def switched(self, event: ev.SchemeSwitched) -> None:
         if event.method in ev.NOTHING_SWITCHED:
-            self._library.set_scheme(event.conversation_id, event.to_scheme)
+            self._writing.put(event, partial(self._library.set_scheme, event.conversation_id, event.to_scheme))
         else:
             history = self.history(event.conversation_id)  # read before the row is there, else it would come twice
-            self._library.record_switch(event, self._library.conversation(event.conversation_id).leaf)
             history.markers.append(marker(event))
+            leaf = self._library.conversation(event.conversation_id).leaf
+            self._writing.put(event, partial(self._library.record_switch, event, leaf))
         if event.conversation_id == self._current:
             self._panel.picker.set_current(event.to_scheme)
             self._panel.chart.set_scheme(event.to_scheme)
 
     def snapshot_saved(self, event: ev.SnapshotSaved, fingerprint: str) -> None:
-        self._library.record_snapshot(event, event.conversation_id + ENDING, fingerprint)
+        file = event.conversation_id + ENDING
+        self._writing.put(event, partial(self._library.record_snapshot, event, file, fingerprint))
         if event.conversation_id == self._current:
             self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=False)
 
@@ -92,7 +102,7 @@ class CacheView(QObject):
             self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=True)
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
-        self._library.forget_snapshots([event.conversation_id])
+        self._writing.put(event, partial(self._library.forget_snapshots, [event.conversation_id]))
         words = self.tr(
             "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
         )

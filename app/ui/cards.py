@@ -45,12 +45,12 @@ class Divider(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(QColor(theme.colors().line))
-        y = self.height() // 2
-        box = self.label.geometry()
-        painter.drawLine(0, y, max(0, box.left() - 12), y)
-        painter.drawLine(min(self.width(), box.right() + 12), y, self.width(), y)
+        with QPainter(self) as painter:
+            painter.setPen(QColor(theme.colors().line))
+            y = self.height() // 2
+            box = self.label.geometry()
+            painter.drawLine(0, y, max(0, box.left() - 12), y)
+            painter.drawLine(min(self.width(), box.right() + 12), y, self.width(), y)
 
 
 class Card(QWidget):
@@ -98,15 +98,15 @@ class Card(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         colors = theme.colors()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(colors.line))
-        painter.setBrush(QColor(colors.panel))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(getattr(colors, self._tone)))
-        x = self.width() - 10 if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 7
-        painter.drawRoundedRect(QRectF(x, 12, 3, self.height() - 24), 1.5, 1.5)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(colors.line))
+            painter.setBrush(QColor(colors.panel))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(colors, self._tone)))
+            x = self.width() - 10 if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 7
+            painter.drawRoundedRect(QRectF(x, 12, 3, self.height() - 24), 1.5, 1.5)
 
 
 class ContextFullCard(Card):
@@ -126,6 +126,7 @@ class ContextFullCard(Card):
             parent,
         )
         self._droppable = droppable
+        self._going_on: list[QPushButton] = []  # these need the engine
         if droppable:
             drop = self.add_button(
                 self.tr("Leave out the oldest turn")
@@ -135,9 +136,16 @@ class ContextFullCard(Card):
             )
             drop.setToolTip(self.tr("They stay in the transcript; the model no longer reads them."))
             drop.clicked.connect(self.on_drop_clicked)
+            self._going_on.append(drop)
         new = self.add_button(self.tr("New conversation"), primary=not droppable)
         new.clicked.connect(self.new_conversation_chosen)
+        self._going_on.append(new)
         self.add_button(self.tr("Cancel")).clicked.connect(self.cancel_chosen)
+
+    def set_blocked(self, reason: str) -> None:
+        """While `reason` isn't empty only Cancel can be chosen; the composer says why."""
+        for button in self._going_on:
+            button.setEnabled(not reason)
 
     def on_drop_clicked(self) -> None:
         self.drop_chosen.emit(self._droppable)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from app.ui.notice_bar import NoticeBar
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
 from app.ui.turn import EngineLink, Turn
+from app.ui.writing import Writing
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,8 @@ class Chat(QObject):
         self._switching = Switching(panel, self)
         self.deleting = Deleting(library, notices, self._discard, self)
         self.deleting.restored.connect(self.open)
-        self._cache = CacheView(library, panel, notices, self)
+        self._writing = Writing(library, notices, self)
+        self._cache = CacheView(library, self._writing, panel, notices, self)
         self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.ModelLoading: self._model_loading,
@@ -137,16 +140,29 @@ class Chat(QObject):
     # ------------------------------------------------------------ one turn
 
     def on_sent(self, text: str) -> None:
-        if self.model is None:
+        """The composer keeps the text until it is on disk."""
+        if not self._free():
             return
+        reply = self._writing.now(partial(self._write_down, self.current, text))
+        if reply is not None:
+            self._composer.clear()
+            self._show_said(text, reply)
+
+    def _write_down(self, conversation_id: str, text: str) -> Message:
+        """What the user says and the place of its reply, which is returned; without an id in a new conversation."""
+        if not conversation_id:
+            conversation_id = self._library.create(self.scheme, self.model.name if self.model else "").id
+        said = self._library.add_user_message(conversation_id, text)
+        return self._library.begin_reply(conversation_id, self._wanted_scheme(), said.id)
+
+    def _show_said(self, text: str, reply: Message) -> None:
         if not self.current:
-            self.current = self._library.create(self.scheme, self.model.name).id
+            self.current = reply.conversation
             self._show_state()
-        message = self._library.add_user_message(self.current, text)
         self._retire_last()
         self._transcript.append(UserBubble(text))
         self._transcript.follow()
-        self._generate(message.id)
+        self._generate(reply)
 
     def on_retry(self) -> None:
         """Answer the last user message again; what was said before stays in the library as another branch."""
@@ -154,19 +170,22 @@ class Chat(QObject):
         user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
         if user is None or self.generating or not self._free():
             return
-        if views:
-            self._transcript.remove(views[-1])
-        self._generate(user.id)
+        reply = self._writing.now(
+            partial(self._library.begin_reply, self.current, self._wanted_scheme(), parent=user.id)
+        )
+        if reply is not None:
+            if views:
+                self._transcript.remove(views[-1])
+            self._generate(reply)
 
-    def _generate(self, parent: str) -> None:
-        scheme = self._wanted_scheme()
-        reply = self._library.begin_reply(self.current, scheme, parent)
+    def _generate(self, reply: Message) -> None:
+        """Have the message answered that `reply` stands behind."""
         self._turn = Turn(self.current, reply, status=self.tr("Reading the prompt"))
         self._reply_view = self._items.reply()
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
-        messages = self.messages_to_read(self.current, until=parent)
-        self._engine.submit(ev.Generate(self.current, reply.id, messages, scheme, self.params))
+        messages = self.messages_to_read(self.current, until=reply.parent)
+        self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.params))
         self._idle_timer.stop()
         self._save_timer.start()
         self._turn_state_changed()
@@ -272,13 +291,18 @@ class Chat(QObject):
     def _turn_state_changed(self) -> None:
         self._composer.set_generating(self.generating)
         self._composer.set_blocked(self._blocked())
+        for card in self._cards():
+            card.set_blocked(self._hindrance())
         self.turn_changed.emit()
 
     def _blocked(self) -> str:
         """Why nothing can be sent; empty when something can."""
-        if any(isinstance(item, ContextFullCard) for item in self._transcript.items()):
+        if self._cards():
             return self.tr("The context is full: choose above how to go on")
         return self._hindrance()
+
+    def _cards(self) -> list[ContextFullCard]:
+        return [item for item in self._transcript.items() if isinstance(item, ContextFullCard)]
 
     def _hindrance(self) -> str:
         """Why the engine can't answer in the conversation on screen; empty when it can."""
@@ -366,46 +390,51 @@ class Chat(QObject):
         return self.model.context_tokens if self.model else 0
 
     def _turn_finished(self, event: ev.TurnFinished) -> None:
-        self._library.finish_reply(event)
-        if event.conversation_id == self.current and self._reply_view:
+        view = self._end_turn(event, partial(self._library.finish_reply, event))
+        if view:
             state = {"interrupted": "interrupted", "length": "length", "stop": "complete"}[event.reason]
             figures = ReplyFigures(event.scheme, event.generated_tokens, event.tokens_per_s, event.prompt_tokens,
                                    event.reused_tokens, state)  # fmt: skip
-            self._reply_view.finish(event.text, figures)
+            view.finish(event.text, figures)
             self._panel.show_speed(event.tokens_per_s)
-        self._end_turn()
 
     def _turn_failed(self, event: ev.TurnFailed) -> None:
         text = self._turn.text if self._turn and self._turn.reply.id == event.reply_id else ""
         log.warning("a reply failed: %s", event.error.detail or event.error.message)
-        self._library.fail_reply(event.reply_id, text, str(event.error))
-        if event.conversation_id == self.current and self._reply_view:
-            self._reply_view.fail(event.error)
-        self._end_turn()
+        view = self._end_turn(event, partial(self._library.fail_reply, event.reply_id, text, str(event.error)))
+        if view:
+            view.fail(event.error)
 
     def _context_full(self, event: ev.ContextFull) -> None:
-        self._library.remove_message(event.reply_id)
-        if event.conversation_id == self.current and self._reply_view:
-            self._transcript.remove(self._reply_view)
+        view = self._end_turn(event, partial(self._library.remove_message, event.reply_id))
+        if view:
+            self._transcript.remove(view)
             card = ContextFullCard(event.prompt_tokens, event.context_tokens, event.droppable_turns)
             card.new_conversation_chosen.connect(self.on_move_to_new)
             card.drop_chosen.connect(self.on_drop_turns)
             card.cancel_chosen.connect(self.on_take_back)
             self._transcript.append(card)
-        self._end_turn()
+            self._turn_state_changed()
 
-    def _end_turn(self) -> None:
-        """The turn is over: write down what is left, then do what waited for it."""
-        ended = self._turn.conversation_id if self._turn else ""
+    def _end_turn(
+        self, event: ev.TurnFinished | ev.TurnFailed | ev.ContextFull, write: Callable[[], object]
+    ) -> ReplyView | None:
+        """The turn is over, whether or not its end can be written now; what waited for it is done.
+
+        Returns the reply's view where it is on screen.
+        """
+        view = self._reply_view if event.conversation_id == self.current else None
         self._turn, self._reply_view = None, None
         self._save_timer.stop()
-        self.on_save()
         self._idle_timer.start()
-        waiting = self._switching.take(ended)
         self._turn_state_changed()
+        self._writing.put(event.reply_id, write)
+        self._cache.save()
+        waiting = self._switching.take(event.conversation_id)
         if waiting and self.model:
-            self._switch(ended, waiting)
+            self._switch(event.conversation_id, waiting)
         self.list_changed.emit()
+        return view
 
     # ------------------------------------------------------------ when the context is full
 
@@ -415,25 +444,44 @@ class Chat(QObject):
     def on_drop_turns(self, turns: int) -> None:
         read = self.messages_to_read(self.current)
         users = [m.message_id for m in read if m.role == "user"]
-        self._library.set_context_start(self.current, users[turns])
-        leaf = self._last_user_message().id
-        self.open(self.current)
-        self._transcript.remove(self._transcript.items()[-1])  # "no reply yet" stands where the new reply comes
-        self._generate(leaf)
+        reply = self._writing.now(partial(self._drop_before, users[turns])) if self._free() else None
+        if reply is not None:
+            self.open(self.current)
+            self._transcript.remove(self._transcript.items()[-1])  # as it was stored; the new one takes its place
+            self._generate(reply)
+
+    def _drop_before(self, message_id: str) -> Message:
+        self._library.set_context_start(self.current, message_id)
+        return self._library.begin_reply(self.current, self._wanted_scheme(), self._last_user_message().id)
 
     def on_move_to_new(self) -> None:
-        text = self._take_back()
-        self.new()
-        self.on_sent(text)
+        message = self._last_user_message()
+        reply = self._writing.now(partial(self._move_to_new, message)) if self._free() else None
+        if reply is not None:
+            self.new()
+            self._show_said(message.content, reply)
+
+    def _move_to_new(self, message: Message) -> Message:
+        self._take_back(message)
+        return self._write_down("", message.content)
 
     def on_take_back(self) -> None:
-        self._composer.edit.setPlainText(self._take_back())
-        self.open(self.current)
-
-    def _take_back(self) -> str:
         message = self._last_user_message()
+        left = self._writing.now(partial(self._take_back, message))
+        if left is not None:
+            self._composer.give_back(message.content)
+            if left:
+                self.open(message.conversation)
+            else:
+                self.new()
+
+    def _take_back(self, message: Message) -> bool:
+        """Remove a message without a reply, and a conversation that says nothing else: false when that is gone."""
         self._library.remove_message(message.id)
-        return message.content
+        left = bool(self._library.messages(message.conversation))
+        if not left:
+            self._library.delete(message.conversation)
+        return left
 
     # ------------------------------------------------------------ switches and snapshots
 
@@ -469,8 +517,9 @@ class Chat(QObject):
     def on_save(self) -> None:
         self._cache.save()
         if self._turn and self._turn.text != self._turn.saved_text:
-            self._turn.saved_text = self._turn.text
-            self._library.update_partial(self._turn.reply.id, self._turn.text)
+            reply_id, text = self._turn.reply.id, self._turn.text
+            self._turn.saved_text = text
+            self._writing.put(reply_id, partial(self._library.update_partial, reply_id, text))
 
     def on_idle(self) -> None:
         if self._turn is None:

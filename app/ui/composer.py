@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QInputMethodEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app.ui import formats, theme
@@ -78,8 +88,14 @@ class MessageEdit(QTextEdit):
         self.focus_changed.emit()
 
 
+def says_something(text: str) -> bool:
+    """Whether any of it can be seen; spaces of no width and marks of direction can't."""
+    return any(unicodedata.category(letter) not in ("Cc", "Cf", "Zs", "Zl", "Zp") for letter in text)
+
+
 class Composer(QWidget):
-    """`sent(text)` carries a message that isn't empty; `stop_clicked` asks to stop the running reply."""
+    """`sent(text)` carries a message that isn't empty; it stays in the box until `clear`. `stop_clicked` asks to stop
+    the running reply."""
 
     sent = Signal(str)
     stop_clicked = Signal()
@@ -140,7 +156,7 @@ class Composer(QWidget):
 
     @property
     def can_send(self) -> bool:
-        return not self._blocked and not self._generating and bool(self.edit.toPlainText().strip())
+        return not self._blocked and not self._generating and says_something(self.edit.toPlainText())
 
     def _update(self) -> None:
         colors = theme.colors()
@@ -166,9 +182,16 @@ class Composer(QWidget):
 
     def on_submitted(self) -> None:
         if self.can_send:
-            text = self.edit.toPlainText().strip()
-            self.edit.clear()
-            self.sent.emit(text)
+            self.sent.emit(self.edit.toPlainText().strip())
+
+    def clear(self) -> None:
+        """The text is safe elsewhere."""
+        self.edit.clear()
+
+    def give_back(self, text: str) -> None:
+        """A message that wasn't answered, before what was typed meanwhile."""
+        self.edit.setPlainText("\n\n".join(part for part in (text, self.edit.toPlainText().strip()) if part))
+        self.edit.moveCursor(QTextCursor.MoveOperation.End)
 
     def on_button_clicked(self) -> None:
         if self._generating:

@@ -46,7 +46,7 @@ def test_in_the_middle_of_a_reply(model: Path, tmp_path: Path) -> None:
         (conversation,) = library.conversations()
         question, reply = library.messages(conversation.id)
         assert question.content == QUESTION
-        assert reply.state == "interrupted"
+        assert reply.state == "partial"
         assert len(reply.content) >= printed[-1]
         engine = ready_engine(model, tmp_path)
         more = transcript(QUESTION, reply.content, "Go on.")

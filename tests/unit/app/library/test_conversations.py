@@ -79,7 +79,7 @@ def test_a_reply_cut_off_by_a_crash_is_marked_and_kept(library: Library, path: P
     library.close()
     with Library(path) as again:
         last = again.messages(conversation)[-1]
-        assert (last.content, last.state) == ("It was a dark and", "interrupted")
+        assert (last.content, last.state) == ("It was a dark and", "partial")
 
 
 def test_a_late_partial_never_overwrites_the_end(library: Library) -> None:
