@@ -170,7 +170,7 @@ class Composer(QWidget):
             sendable = self.can_send
             self.button.setText(self.tr("Send"))
             self.button.setIcon(theme.icon("send", colors.on_accent if sendable else colors.muted))
-            self.button.setToolTip(self._blocked or self.tr("Send (Enter)"))
+            self.button.setToolTip(formats.tip(self._blocked) or self.tr("Send (Enter)"))
             self.button.setEnabled(sendable)
         self.button.setAccessibleName(self.button.text())
         self.update()

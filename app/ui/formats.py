@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtCore import QLocale
 
 
@@ -9,6 +11,11 @@ def locale() -> QLocale:
     """The system's locale; the "C" locale has no thousands separator, so it reads as English."""
     system = QLocale()
     return QLocale(QLocale.Language.English) if system.language() == QLocale.Language.C else system
+
+
+def tip(text: str) -> str:
+    """A tooltip that shows the text as it is; Qt would take what looks like HTML for HTML."""
+    return f"<p style='white-space: pre-wrap'>{html.escape(text)}</p>" if text else ""
 
 
 def count(value: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, QTimer, Signal
+from PySide6.QtCore import QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ class Notice(QWidget):
         row.setContentsMargins(12, 6, 6, 6)
         self._icon = QLabel(self)
         self._label = QLabel(text, self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
         row.addWidget(self._icon)
         row.addWidget(self._label, 1)
@@ -71,7 +72,7 @@ class Notice(QWidget):
 
 
 class NoticeBar(QWidget):
-    """The notices that stand; the same text is shown once."""
+    """The notices that stand; the same text is shown once, unless it comes with an action: each has its own."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,7 +83,7 @@ class NoticeBar(QWidget):
 
     def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
                     timeout_s: float = 0) -> None:  # fmt: skip
-        if text and text not in self.texts():
+        if text and (on_action is not None or text not in self.texts()):
             notice = Notice(text, self, action, on_action, timeout_s)
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)

@@ -95,7 +95,7 @@ class ConversationModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{entry.title}, {self._detail(entry)}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{entry.title}\n{self._detail(entry)}"
+            return formats.tip(f"{entry.title}\n{self._detail(entry)}")
         return None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -195,6 +195,11 @@ class _Search(QLineEdit):
 class _List(QListView):
     delete_pressed = Signal()
 
+    @property
+    def editing(self) -> bool:
+        """Whether a name is being typed."""
+        return self.state() == QListView.State.EditingState
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.currentIndex().isValid():
             self.delete_pressed.emit()
@@ -229,7 +234,9 @@ class Sidebar(QWidget):
         self.list = _List(self)
         self.list.setAccessibleName(self.tr("Conversations"))
         self.list.setModel(self.model)
-        self.list.setItemDelegate(ConversationDelegate(self.list))
+        delegate = ConversationDelegate(self.list)
+        delegate.closeEditor.connect(self.on_editor_closed, Qt.ConnectionType.QueuedConnection)
+        self.list.setItemDelegate(delegate)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setMouseTracking(True)
         self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
@@ -253,6 +260,8 @@ class Sidebar(QWidget):
     def refresh(self, conversations: Sequence[Conversation], current: str) -> None:
         self._conversations = conversations
         self._current = current
+        if self.list.editing:
+            return  # a new list would take the name that is being typed; on_editor_closed comes back to it
         words = self.search.text().casefold().split()
         shown = [c for c in conversations if all(word in c.title.casefold() for word in words)]
         self.no_match.setVisible(bool(words) and not shown)
@@ -265,6 +274,9 @@ class Sidebar(QWidget):
             self.list.clearSelection()
             self.list.setCurrentIndex(QModelIndex())
         self._quiet = False
+
+    def on_editor_closed(self) -> None:
+        self.refresh(self._conversations, self._current)
 
     def on_search_changed(self, _text: str) -> None:
         self.refresh(self._conversations, self._current)

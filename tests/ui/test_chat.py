@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QInputMethodEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
 from app import events as ev
 from app.errors import AppError
@@ -291,6 +292,56 @@ def test_a_deletion_is_undone_with_the_keyboard_after_the_notice_has_gone(bench:
     QTest.keyClicks(bench.composer.edit, "abc")
     QTest.keyClick(bench.composer.edit, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert bench.composer.edit.toPlainText() == "", "what was typed is undone first"
+
+
+def test_two_deleted_conversations_of_one_title_can_both_be_undone(bench: Bench) -> None:
+    for _ in range(2):
+        bench.chat.new()
+        bench.say("Twin")
+    first, second = (c.id for c in bench.library.conversations())
+    undone: list[str] = []
+    for conversation in (first, second):
+        bench.window.notices.show_notice("Twin was deleted.", "Undo", partial(undone.append, conversation))
+    for undo in bench.window.notices.findChildren(QPushButton):
+        undo.click()
+    assert undone == [first, second]
+
+
+def test_a_title_is_shown_as_it_is(bench: Bench) -> None:
+    bench.say("<b>bold</b><img src=x> & co")
+    model = bench.window.sidebar.model
+    tip = str(model.data(model.index(1), Qt.ItemDataRole.ToolTipRole))
+    assert "&lt;b&gt;bold&lt;/b&gt;" in tip
+    bench.engine.hold = True
+    bench.say("more")
+    bench.chat.new()
+    assert "&lt;b&gt;" in bench.composer.button.toolTip()
+    bench.chat.delete(bench.library.conversations()[0].id)
+    (label,) = (x for x in bench.window.notices.findChildren(QLabel) if "bold" in x.text())
+    assert label.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_a_name_being_typed_outlives_a_reply(bench: Bench) -> None:
+    bench.say("First")
+    bench.chat.new()
+    bench.say("Second")
+    bench.engine.hold = True
+    bench.say("And now?")
+    sidebar = bench.window.sidebar
+    sidebar.on_rename()
+    editor = sidebar.list.findChild(QLineEdit)
+    assert editor is not None
+    editor.setText("A better name")
+    bench.engine.hold = False
+    bench.rest()
+    bench.chat.rename(bench.chat.newest(), "Meanwhile")  # the list changes
+    bench.rest()
+    assert editor.isVisible()
+    assert editor.text() == "A better name"
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    bench.rest()
+    titles = [sidebar.model.data(sidebar.model.index(row)) for row in range(sidebar.model.rowCount())]
+    assert titles == ["Today", "A better name", "First"]
 
 
 def test_rename_and_search(bench: Bench) -> None:
