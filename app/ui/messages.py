@@ -91,11 +91,11 @@ class UserBubble(QWidget):
         return self.width() - width - self.PADDING_X
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.colors().bubble))
-        painter.drawRoundedRect(self.box, 13, 13)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.colors().bubble))
+            painter.drawRoundedRect(self.box, 13, 13)
 
 
 class ReplyView(QWidget):
@@ -194,7 +194,7 @@ class ReplyView(QWidget):
         if self.card is not None:
             self.card.deleteLater()
         self.card = Card(error.message, error.hint, "bad", self)
-        self.card.setToolTip(error.detail)
+        self.card.setToolTip(formats.tip(error.detail))
         self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
         self.pane.set_caret(False)
         self._footer.setVisible(bool(self.source().strip()))
