@@ -128,26 +128,26 @@ class MemoryChart(QWidget):
         return _Scale(plot, end, max(self.history.fp16_per_token() * end, highest * 1.05, 1.0))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        painter.setFont(theme.font(LABEL_SCALE))
-        scale = self._scale()
-        self._paint_axes(painter, scale)
-        if not self.history.points:
-            painter.setPen(QColor(theme.colors().muted))
-            painter.drawText(scale.plot, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
-                             self.tr("The curve begins with the first message."))  # fmt: skip
-            return
-        self._paint_lines(painter, scale)
-        self._paint_markers(painter, scale)
-        self._paint_measured(painter, scale)
-        if self._hover is not None:
-            self._paint_readout(painter, scale, self._hover)
-        elif self.hasFocus():
-            painter.setPen(QPen(QColor(theme.colors().accent), 1))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+            painter.setFont(theme.font(LABEL_SCALE))
+            scale = self._scale()
+            self._paint_axes(painter, scale)
+            if not self.history.points:
+                painter.setPen(QColor(theme.colors().muted))
+                painter.drawText(scale.plot, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
+                                 self.tr("The curve begins with the first message."))  # fmt: skip
+                return
+            self._paint_lines(painter, scale)
+            self._paint_markers(painter, scale)
+            self._paint_measured(painter, scale)
+            if self._hover is not None:
+                self._paint_readout(painter, scale, self._hover)
+            elif self.hasFocus():
+                painter.setPen(QPen(QColor(theme.colors().accent), 1))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _paint_axes(self, painter: QPainter, scale: _Scale) -> None:
         colors, metrics, plot = theme.colors(), self._metrics(), scale.plot

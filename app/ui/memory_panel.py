@@ -104,7 +104,6 @@ class MemoryPanel(QScrollArea):
         self.used.setText(formats.data_size(0))
         self.uncompressed.setText(self.tr("nothing cached yet"))
         self.picker.set_measured(0)
-        self.picker.set_predicted({})
         for label in self._values.values():
             label.setText("–")
         self.engagement.clear()
@@ -113,10 +112,13 @@ class MemoryPanel(QScrollArea):
     def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
         self.used.setText(formats.data_size(sample.used_bytes))
         self.used.setToolTip(self.tr("{0} allocated").format(formats.data_size(sample.allocated_bytes)))
-        self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
+        raw_tokens = sample.tokens if _all_raw(sample) and sample.scheme != "none" else 0
+        if raw_tokens:
+            self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
+        else:
+            self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
         if sample.used_bytes:
-            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes)
-            self.picker.set_predicted({n: sample.fp16_bytes / size for n, size in sample.predicted if size})
+            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, raw_tokens)
         if context_tokens:
             held, most = formats.count(sample.tokens), formats.count(context_tokens)
             self._set("context", self.tr("{0} of {1}").format(held, most))
@@ -273,17 +275,17 @@ class Engagement(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         colors = theme.colors()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(colors.line))
-        painter.setBrush(QColor(colors.background))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.dot()))
-        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        x = self.width() - 21 if mirrored else 13
-        middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
-        painter.drawEllipse(QRectF(x, middle - 4, 8, 8))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(colors.line))
+            painter.setBrush(QColor(colors.background))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.dot()))
+            mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            x = self.width() - 21 if mirrored else 13
+            middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
+            painter.drawEllipse(QRectF(x, middle - 4, 8, 8))
 
 
 def _all_raw(sample: MemorySample) -> bool:

@@ -146,6 +146,11 @@ class ReplyView(QWidget):
     def figures(self) -> str:
         return self._figures.text()
 
+    @property
+    def status(self) -> str:
+        """What is being done before the first word; empty when that is over."""
+        return "" if self._progress.isHidden() else self._progress.text
+
     def source(self) -> str:
         return self._writer.source + self._pending
 
@@ -248,6 +253,10 @@ class _Progress(QWidget):
         self._bar.setMaximumWidth(260)
         column.addWidget(self._label)
         column.addWidget(self._bar)
+
+    @property
+    def text(self) -> str:
+        return self._label.text()
 
     def show_progress(self, text: str, done: int, total: int) -> None:
         self._label.setText(text)

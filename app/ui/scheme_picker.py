@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Literal
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.events import SchemeOption
 from app.ui import formats, theme
+from app.ui.painting import saved
+from app.ui.scheme_list import SchemeList
 
 OPTION_ROLE = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
+Source = Literal["measured", "predicted", "raw"]
+GUTTER = 30  # for the tick
 
 
 class SchemePicker(QComboBox):
-    """`scheme_picked(name)` when the user has chosen. `set_measured` and `set_predicted` give the savings shown."""
+    """`scheme_picked(name)` when the user has chosen. `set_measured` gives what the current one saves."""
 
     scheme_picked = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.tr("KV cache scheme"))
-        self.setItemDelegate(_Delegate(self))
-        self.setMaxVisibleItems(14)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._current = ""
         self._measured = 0.0
-        self._predicted: Mapping[str, float] = {}
+        self._raw_tokens = 0
+        self._list = SchemeList(self.model(), _Delegate(self), self)
+        self._list.chosen.connect(self.on_activated)
+        self._list.closed.connect(self.on_list_closed)
         self.activated.connect(self.on_activated)
         theme.theme().changed.connect(self.on_theme_changed)
 
     def set_options(self, options: Sequence[SchemeOption]) -> None:
         self.clear()
-        for option in options:
+        for option in sorted(options, key=lambda option: option.ratio):
             self.addItem(option.name, option)
         self.set_current(self._current)
 
@@ -43,20 +49,20 @@ class SchemePicker(QComboBox):
         self.setCurrentIndex(self.findText(name))
         self.update()
 
-    def set_measured(self, ratio: float) -> None:
-        """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet."""
-        self._measured = ratio
+    def set_measured(self, ratio: float, raw_tokens: int = 0) -> None:
+        """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet. `raw_tokens`: how many are
+        held, as long as none of them is packed.
+        """
+        self._measured, self._raw_tokens = ratio, raw_tokens
         self.update()
 
-    def set_predicted(self, ratios: Mapping[str, float]) -> None:
-        """The same for the other schemes at the present number of tokens, where that is known."""
-        self._predicted = ratios
-
-    def saving(self, option: SchemeOption) -> tuple[str, bool]:
-        """(fp16's bytes over this scheme's in words, measured)."""
+    def saving(self, option: SchemeOption) -> tuple[str, Source]:
+        """(fp16's bytes over this scheme's in words, where that comes from)."""
+        if option.name == self._current and self._raw_tokens:
+            return self.tr("all {0} tokens still raw").format(formats.count(self._raw_tokens)), "raw"
         if option.name == self._current and self._measured:
-            return self.tr("{0} measured").format(formats.ratio(self._measured)), True
-        return self.tr("{0} predicted").format(formats.ratio(self._predicted.get(option.name, option.ratio))), False
+            return self.tr("{0} measured").format(formats.ratio(self._measured)), "measured"
+        return self.tr("{0} predicted").format(formats.ratio(option.ratio)), "predicted"
 
     def describe(self, option: SchemeOption) -> str:
         def part(bits: int) -> str:
@@ -67,11 +73,30 @@ class SchemePicker(QComboBox):
         return self.tr("{0} keys, {1} values").format(part(option.key_bits), part(option.value_bits))
 
     def on_activated(self, row: int) -> None:
+        """The present one too: choosing it takes back a switch that waits."""
         name = self.itemText(row)
-        if name != self._current:
-            # The old one stays shown until the engine has switched.
-            self.setCurrentIndex(self.findText(self._current))
-            self.scheme_picked.emit(name)
+        # The old one stays shown until the engine has switched.
+        self.setCurrentIndex(self.findText(self._current))
+        self.scheme_picked.emit(name)
+
+    # ------------------------------------------------------------ the list
+
+    def view(self) -> QAbstractItemView:
+        return self._list.view
+
+    def showPopup(self) -> None:
+        self._list.open(self.findText(self._current))
+
+    def hidePopup(self) -> None:
+        self._list.close_list()
+
+    def on_list_closed(self) -> None:
+        self.setFocus()
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # scrolling past must not rebuild a cache
@@ -94,32 +119,33 @@ class SchemePicker(QComboBox):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         colors = theme.colors()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        focus = self.hasFocus()
-        painter.setPen(QColor(colors.accent if focus else colors.line))
-        painter.setBrush(QColor(colors.hover if self.underMouse() else colors.background))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
-        left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        area = self.rect().adjusted(34, 0, -13, 0) if left else self.rect().adjusted(13, 0, -34, 0)
-        option = self.currentData(OPTION_ROLE)
-        painter.setFont(theme.font(1.08, bold=True))
-        painter.setPen(QColor(colors.text if self.isEnabled() else colors.muted))
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self._current)
-        if isinstance(option, SchemeOption):
-            paint_saving(painter, area, *self.saving(option))
-        arrow = theme.icon("down", colors.muted)
-        x = 12 if left else self.width() - 28
-        arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            focus = self.hasFocus()
+            painter.setPen(QColor(colors.accent if focus else colors.line))
+            painter.setBrush(QColor(colors.hover if self.underMouse() else colors.background))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+            left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            area = self.rect().adjusted(34, 0, -13, 0) if left else self.rect().adjusted(13, 0, -34, 0)
+            option = self.currentData(OPTION_ROLE)
+            painter.setFont(theme.font(1.08, bold=True))
+            painter.setPen(QColor(colors.text if self.isEnabled() else colors.muted))
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self._current)
+            if isinstance(option, SchemeOption):
+                paint_saving(painter, area, *self.saving(option))
+            arrow = theme.icon("down", colors.muted)
+            x = 12 if left else self.width() - 28
+            arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
 
 
-def paint_saving(painter: QPainter, area: QRect, text: str, measured: bool) -> None:
-    """Measured: bold. Predicted: italic in an outline."""
+def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> None:
+    """Measured: bold. Predicted: italic in an outline. Still raw: small and quiet."""
     colors = theme.colors()
     align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing
-    if measured:
-        painter.setFont(theme.font(0.95, bold=True))
-        painter.setPen(QColor(colors.text))
+    if source != "predicted":
+        measured = source == "measured"
+        painter.setFont(theme.font(0.95, bold=True) if measured else theme.font(theme.SMALL))
+        painter.setPen(QColor(colors.text if measured else colors.muted))
         painter.drawText(area, align, text)
         return
     font = theme.font(theme.SMALL, italic=True)
@@ -149,30 +175,27 @@ class _Delegate(QStyledItemDelegate):
         scheme = index.data(OPTION_ROLE)
         assert isinstance(scheme, SchemeOption)
         colors = theme.colors()
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
-        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
-        active = state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
-        painter.fillRect(rect, QColor(colors.background))
-        if active:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.selected))
-            painter.drawRoundedRect(QRectF(rect).adjusted(3, 1, -3, -1), 6, 6)
-        area = rect.adjusted(13, 6, -12, -6)
-        lead = Qt.AlignmentFlag.AlignLeading
-        current = scheme.name == self._picker.currentText()
-        painter.setFont(theme.font(bold=current))
-        painter.setPen(QColor(colors.text))
-        painter.drawText(area, lead | Qt.AlignmentFlag.AlignTop, scheme.name)
-        painter.setFont(theme.font(theme.SMALL))
-        painter.setPen(QColor(colors.muted))
-        painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, self._picker.describe(scheme))
-        paint_saving(painter, area, *self._picker.saving(scheme))
-        if current:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.accent))
+        with saved(painter):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
+            state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+            active = state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
+            painter.fillRect(rect, QColor(colors.background))
+            if active:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(colors.selected))
+                painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 6, 6)
             mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            x = rect.right() - 6 if mirrored else rect.left() + 6
-            painter.drawEllipse(QPointF(x, area.center().y()), 2.5, 2.5)
-        painter.restore()
+            area = rect.adjusted(10, 6, -GUTTER, -6) if mirrored else rect.adjusted(GUTTER, 6, -10, -6)
+            lead = Qt.AlignmentFlag.AlignLeading
+            current = scheme.name == self._picker.currentText()
+            painter.setFont(theme.font(bold=current))
+            painter.setPen(QColor(colors.text))
+            painter.drawText(area, lead | Qt.AlignmentFlag.AlignTop, scheme.name)
+            painter.setFont(theme.font(theme.SMALL))
+            painter.setPen(QColor(colors.muted))
+            painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, self._picker.describe(scheme))
+            paint_saving(painter, area, *self._picker.saving(scheme))
+            if current:
+                x = rect.right() - 23 if mirrored else rect.left() + 8
+                theme.icon("check", colors.accent).paint(painter, QRect(x, area.center().y() - 8, 16, 16))

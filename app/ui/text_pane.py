@@ -147,10 +147,9 @@ class TextPane(QTextBrowser):
     # ------------------------------------------------------------ painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_below(painter, QRectF(event.rect()))
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_below(painter, QRectF(event.rect()))
         super().paintEvent(event)
 
     def _paint_below(self, painter: QPainter, visible: QRectF) -> None:

@@ -148,10 +148,9 @@ def _pixmap(name: str, color: str, size: int, opacity: float = 1.0) -> QPixmap:
     source = (RESOURCES / "icons" / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", color)
     pixmap = QPixmap(QSize(size, size))
     pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setOpacity(opacity)
-    QSvgRenderer(QByteArray(source.encode())).render(painter, QRectF(0, 0, size, size))
-    painter.end()
+    with QPainter(pixmap) as painter:
+        painter.setOpacity(opacity)
+        QSvgRenderer(QByteArray(source.encode())).render(painter, QRectF(0, 0, size, size))
     return pixmap
 
 
@@ -185,6 +184,7 @@ def _palette(c: Colors) -> QPalette:
 
 def _style_sheet(c: Colors) -> str:
     """Only what a palette can't say. Names are the widgets' objectName or their `role` property."""
+    icons = (RESOURCES / "icons").as_posix()  # a style sheet's pictures are files: these two suit light and dark
     return f"""
     QMainWindow {{ background: {c.background}; }}
     QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line};
@@ -221,7 +221,15 @@ def _style_sheet(c: Colors) -> str:
     #panel, #panel QScrollArea, #panelBody {{ background: {c.panel}; border: none; }}
     #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}
     QSplitter::handle {{ background: {c.line}; }}
-    QListView {{ background: transparent; border: none; outline: none; }}
+    #sidebar QListView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}
+    QMenu {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 9px; padding: 5px; }}
+    QMenu::item {{ padding: 6px 26px 6px 12px; border-radius: 6px; color: {c.text}; }}
+    QMenu::item:selected {{ background: {c.selected}; }}
+    QMenu::item:disabled {{ color: {c.muted}; background: transparent; }}
+    QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
+    QMenu::indicator {{ width: 16px; height: 16px; left: 8px; }}
+    QMenu::indicator:checked {{ image: url({icons}/menu-check.svg); }}
+    QMenu::right-arrow {{ image: url({icons}/menu-arrow.svg); width: 14px; height: 14px; right: 8px; }}
     QToolTip {{ background: {c.panel}; color: {c.text}; border: 1px solid {c.line}; padding: 6px; }}
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}
