@@ -293,7 +293,7 @@ class SnapshotLoaded:
 
 @dataclass(frozen=True)
 class SnapshotRejected:
-    """A cache file can't be used (damaged, of another model or scheme) or can't be written; `reason` says it.
+    """A cache file can't be used (damaged, of another model or scheme); `reason` says it.
 
     The text is whole; the cache is rebuilt on the next turn.
     """
@@ -302,8 +302,16 @@ class SnapshotRejected:
     reason: str
 
 
+@dataclass(frozen=True)
+class SnapshotNotSaved:
+    """A cache can't be written, for `reason`. What was on disk stays; the next SaveSnapshots tries again."""
+
+    conversation_id: str
+    reason: str
+
+
 Event = (
     ModelLoading | ModelLoaded | ModelFailed | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch
     | MemorySample | TurnFinished | TurnFailed | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed
-    | SnapshotSaved | SnapshotLoaded | SnapshotRejected
+    | SnapshotSaved | SnapshotLoaded | SnapshotRejected | SnapshotNotSaved
 )  # fmt: skip

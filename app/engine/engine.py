@@ -35,6 +35,7 @@ from app.events import (
     SaveSnapshots,
     SchemeOption,
     SnapshotLoaded,
+    SnapshotNotSaved,
     SnapshotRejected,
     SnapshotSaved,
     SwitchFailed,
@@ -185,10 +186,10 @@ class Engine:
                 yield SnapshotSaved(conversation_id, size, time.perf_counter() - started, len(session.tokens))
             else:
                 self._store.remove(conversation_id)
+                session.dirty = False
         except OSError as error:
             log.warning("the cache of %s can't be saved: %s", conversation_id, error)
-            yield SnapshotRejected(conversation_id, f"The cache can't be saved: {error.strerror}. The text is whole.")
-        session.dirty = False
+            yield SnapshotNotSaved(conversation_id, error.strerror or str(error))
 
     # ------------------------------------------------------------ failures
 

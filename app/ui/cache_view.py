@@ -27,13 +27,16 @@ class CacheView(QObject):
         self._library, self._writing, self._panel, self._notices = library, writing, panel, notices
         self._current = ""
         self._histories: dict[str, History] = {}
+        self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
         self._unsaved: list[ev.MemorySample] = []
+        self._told_not_saved = False
 
     def show(self, conversation_id: str, scheme: str) -> None:
         """Bring this conversation's history into the panel; an empty id is a conversation without one."""
         self._current = conversation_id
         self._panel.clear()
         self._panel.picker.set_current(scheme)
+        self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
         self._panel.chart.show_history(self.history(conversation_id), scheme)
         if conversation_id:
             size = self._library.conversation(conversation_id).snapshot_bytes
@@ -55,6 +58,7 @@ class CacheView(QObject):
 
     def forget(self, conversation_id: str) -> None:
         self._histories.pop(conversation_id, None)
+        self._plans.pop(conversation_id, None)
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
@@ -67,6 +71,7 @@ class CacheView(QObject):
     # ------------------------------------------------------------ the engine's events
 
     def planned(self, event: ev.CachePlanned) -> None:
+        self._plans[event.conversation_id] = event.layers
         if event.conversation_id == self._current:
             self._panel.engagement.set_layers(event.layers)
 
@@ -92,6 +97,7 @@ class CacheView(QObject):
             self._panel.chart.set_scheme(event.to_scheme)
 
     def snapshot_saved(self, event: ev.SnapshotSaved, fingerprint: str) -> None:
+        self._told_not_saved = False
         file = event.conversation_id + ENDING
         self._writing.put(event, partial(self._library.record_snapshot, event, file, fingerprint))
         if event.conversation_id == self._current:
@@ -107,3 +113,12 @@ class CacheView(QObject):
             "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
         )
         self._notices.show_notice(words.format(event.reason.rstrip(".") + "."))
+
+    def snapshot_not_saved(self, event: ev.SnapshotNotSaved) -> None:
+        if not self._told_not_saved:
+            self._told_not_saved = True
+            words = self.tr(
+                "The cache of a conversation can't be saved: {0}. The text is whole; it is tried again after the next "
+                "reply and when the program ends."
+            )
+            self._notices.show_notice(words.format(event.reason))

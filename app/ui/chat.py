@@ -84,6 +84,7 @@ class Chat(QObject):
             ev.SnapshotSaved: self._snapshot_saved,
             ev.SnapshotLoaded: self._cache.snapshot_loaded,
             ev.SnapshotRejected: self._cache.snapshot_rejected,
+            ev.SnapshotNotSaved: self._cache.snapshot_not_saved,
         }
         self._save_timer = QTimer(self, interval=SAVE_INTERVAL_MS)
         self._save_timer.timeout.connect(self.on_save)
@@ -180,7 +181,7 @@ class Chat(QObject):
 
     def _generate(self, reply: Message) -> None:
         """Have the message answered that `reply` stands behind."""
-        self._turn = Turn(self.current, reply, status=self.tr("Reading the prompt"))
+        self._turn = Turn(self.current, reply, status=self._first_status())
         self._reply_view = self._items.reply()
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
@@ -190,6 +191,14 @@ class Chat(QObject):
         self._save_timer.start()
         self._turn_state_changed()
         self.list_changed.emit()
+
+    def _first_status(self) -> str:
+        """What a reply waits for before the engine has begun with it."""
+        other = self._switching.running()
+        if not other:
+            return self.tr("Reading the prompt")
+        title = formats.short(self._library.conversation(other).title)
+        return self.tr("Waiting until the cache of “{0}” is changed").format(title)
 
     def messages_to_read(self, conversation_id: str, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
         """What the model reads: the branch from where its context starts, without replies that say nothing."""
@@ -360,11 +369,13 @@ class Chat(QObject):
         self._show_prefill(event.done_tokens, event.total_tokens)
 
     def _show_prefill(self, done: int, total: int) -> None:
+        words = self.tr("Reading the prompt: {0} of {1} tokens")
+        self._show_status(words.format(formats.count(done), formats.count(total)), done, total)
+
+    def _show_status(self, text: str, done: int, total: int) -> None:
         if self._turn is None or self._turn.text:
             return
-        self._turn.status = self.tr("Reading the prompt: {0} of {1} tokens").format(
-            formats.count(done), formats.count(total)
-        )
+        self._turn.status = text
         self._turn.done, self._turn.total = done, total
         if self.generating and self._reply_view:
             self._reply_view.show_progress(self._turn.status, done, total)
@@ -486,6 +497,10 @@ class Chat(QObject):
     # ------------------------------------------------------------ switches and snapshots
 
     def _switch_progress(self, event: ev.SwitchProgress) -> None:
+        if self._turn and self._turn.conversation_id == event.conversation_id:  # a reply brings its scheme along
+            words = self.tr("Rebuilding the cache: {0} of {1} tokens")
+            done, total = formats.count(event.done_tokens), formats.count(event.total_tokens)
+            self._show_status(words.format(done, total), event.done_tokens, event.total_tokens)
         self._switching.progress(event.conversation_id, event.done_tokens, event.total_tokens)
         self._switching.show(self.current)
 

@@ -187,7 +187,7 @@ class Script(QObject):
             for event in self._events:
                 if isinstance(event, ev.TurnFailed | ev.ModelFailed):
                     raise DemoError(f"waiting for {what}: {event.error}")
-                if isinstance(event, ev.ContextFull | ev.SwitchFailed | ev.SnapshotRejected):
+                if isinstance(event, ev.ContextFull | ev.SwitchFailed | ev.SnapshotRejected | ev.SnapshotNotSaved):
                     raise DemoError(f"waiting for {what}: {event}")
             return any(isinstance(event, kind) for event in self._events)
 

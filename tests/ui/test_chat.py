@@ -682,6 +682,8 @@ def test_each_conversation_shows_its_own_change(bench: Bench) -> None:
 def test_stop_stops_the_work_of_the_conversation_on_screen(bench: Bench) -> None:
     first = rebuilding_elsewhere(bench)
     bench.say("Hello")
+    (waiting,) = bench.items(ReplyView)
+    assert waiting.status.startswith("Waiting until the cache of “word word")
     bench.composer.button.click()
     bench.engine.hold = False
     bench.rest()
@@ -735,6 +737,25 @@ def test_layers_that_are_not_compressed_say_why(bench: Bench) -> None:
     assert "2: head dim 20 can't be packed" in shown.detail.text()
     assert shown.toolTip().count("\n") == 30
     assert shown.dot() == theme.colors().warn
+
+
+def test_the_reasons_are_still_there_when_one_comes_back_during_a_reply(bench: Bench) -> None:
+    bench.say("First")
+    first = bench.chat.current
+    bench.chat.new()
+    bench.engine.reply = lambda prompt: "word " * 40
+    bench.engine.hold = True
+    bench.say("word " * 100)
+    second = bench.chat.current
+    bench.step(5)
+    layers = tuple(ev.LayerVerdict(i, "KVCache", None, "head dim 20 can't be packed") for i in range(30))
+    bench.engine.event_emitted.emit(ev.CachePlanned(second, layers))
+    bench.chat.open(first)
+    bench.chat.open(second)
+    bench.step(10)
+    assert "30: head dim 20 can't be packed" in bench.panel.engagement.detail.text()
+    bench.chat.open(first)
+    assert "head dim" not in bench.panel.engagement.detail.text()
 
 
 def test_a_new_conversation_shows_nothing_of_the_one_before(bench: Bench) -> None:
@@ -929,6 +950,20 @@ def test_a_rejected_snapshot_is_told_and_the_text_is_whole(start: Start) -> None
     (notice,) = again.window.notices.texts()
     assert "the file is damaged. The text is whole" in notice
     assert again.said() == ["Hello"]
+
+
+def test_a_cache_that_cannot_be_saved_is_told_once(bench: Bench) -> None:
+    bench.say("Hello")
+    failed = ev.SnapshotNotSaved(bench.chat.current, "No space left on device")
+    bench.engine.event_emitted.emit(failed)
+    (notice,) = bench.window.notices.texts()
+    assert "can't be saved: No space left on device. The text is whole" in notice
+    bench.window.notices.dismiss(notice)
+    bench.engine.event_emitted.emit(failed)
+    assert bench.window.notices.texts() == []
+    bench.engine.event_emitted.emit(ev.SnapshotSaved(bench.chat.current, 10, 0.1, 5))
+    bench.engine.event_emitted.emit(failed)
+    assert bench.window.notices.texts() == [notice]
 
 
 def test_no_model_shows_the_welcome_page(start: Start) -> None:
