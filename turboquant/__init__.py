@@ -9,9 +9,11 @@ if sys.platform == "linux":
     with contextlib.suppress(OSError):
         ctypes.CDLL("libopenblas.so.0", mode=ctypes.RTLD_GLOBAL)
 
-from turboquant import backends, plan, report, schemes, snapshot
+from turboquant import attention, backends, plan, report, schemes, snapshot
 from turboquant.cache import TurboQuantCache
 from turboquant.plan import convert, make_cache
+
+attention.install()  # caches must be reached however they were made, or loaded by mlx-lm
 
 __all__ = [
     "TurboQuantCache",

@@ -40,18 +40,20 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("eval", help="perplexity and KL divergence of schemes on a text")
     command.add_argument("--model", default="starter", help="'starter' or a folder with an MLX model")
     command.add_argument("--text", type=Path, required=True, help="a UTF-8 text file")
-    command.add_argument("--prompt", type=int, default=256, help="tokens that are prefilled")
-    command.add_argument("--tokens", type=int, default=256, help="tokens that are fed one by one")
+    command.add_argument("--prompt", type=_positive, default=256, help="tokens that are prefilled")
+    command.add_argument("--tokens", type=_positive, default=256, help="tokens that are fed one by one")
     command.add_argument("--schemes", default=COMMON, help="names, separated by commas")
     command.set_defaults(run=_eval)
 
     command = commands.add_parser("bench", help="decode attention side by side with MLX's own")
-    command.add_argument("--tokens", default="1024,4096,16384", help="cache lengths, separated by commas")
+    command.add_argument(
+        "--tokens", type=_lengths, default="1024,4096,16384", help="cache lengths, separated by commas"
+    )
     command.add_argument("--schemes", default="turbo4,turbo3,turbo2,turbo0v4", help="names, separated by commas")
-    command.add_argument("--head-dim", type=int, default=128)
-    command.add_argument("--kv-heads", type=int, default=8)
-    command.add_argument("--group", type=int, default=3, help="query heads that share a kv head")
-    command.add_argument("--repeats", type=int, default=15)
+    command.add_argument("--head-dim", type=_positive, default=128)
+    command.add_argument("--kv-heads", type=_positive, default=8)
+    command.add_argument("--group", type=_positive, default=3, help="query heads that share a kv head")
+    command.add_argument("--repeats", type=_positive, default=15)
     command.set_defaults(run=_bench)
 
     command = commands.add_parser("selftest", help="every operation of this machine's backend against the reference")
@@ -60,6 +62,17 @@ def _parser() -> argparse.ArgumentParser:
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true")
     return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _lengths(text: str) -> list[int]:
+    return [_positive(part) for part in text.split(",")]
 
 
 def _schemes(options: argparse.Namespace) -> int:
@@ -94,7 +107,10 @@ def _eval(options: argparse.Namespace) -> int:
     from turboquant import backends
     from turboquant.evaluate import evaluate
 
-    model, tokenizer = mlx_lm.load(str(folder))[:2]
+    try:
+        model, tokenizer = mlx_lm.load(str(folder))[:2]
+    except Exception as error:  # of many kinds: whatever a damaged or unknown model folder makes mlx-lm raise
+        raise TurboQuantError(f"The model in {folder} can't be loaded: {error}") from error
     results = []
     for result in evaluate(model, tokenizer.encode(text), options.prompt, options.tokens, schemes):
         results.append(asdict(result))
@@ -109,9 +125,9 @@ def _bench(options: argparse.Namespace) -> int:
 
     schemes = [parse(name).name for name in options.schemes.split(",")]
     rows = []
-    for tokens in options.tokens.split(","):
+    for tokens in options.tokens:
         rows += bench.attention(
-            int(tokens),
+            tokens,
             schemes,
             head_dim=options.head_dim,
             kv_heads=options.kv_heads,

@@ -17,7 +17,8 @@ from statistics import median
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
 
-from turboquant.cache import TurboQuantCache, key_codec, value_codec
+from turboquant.cache import TurboQuantCache
+from turboquant.codec import key_codec, value_codec
 
 _BUFFER_BYTES = 256 << 20  # of keys and values to rotate over
 

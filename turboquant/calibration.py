@@ -76,7 +76,9 @@ class Calibration:
 
 def _scale(query_power: mx.array, key_power: mx.array) -> mx.array:
     """sqrt(rms q / rms k) per channel, normalised to a geometric mean of 1 (a common factor changes nothing)."""
-    tiny = 1e-12
-    log = mx.log(mx.maximum(query_power, tiny)) - mx.log(mx.maximum(key_power, tiny))
+    query_power, key_power = (
+        mx.maximum(power, 1e-6 * power.mean(axis=-1, keepdims=True) + 1e-30) for power in (query_power, key_power)
+    )  # a channel that never moves isn't worth a bit
+    log = mx.log(query_power) - mx.log(key_power)
     log = (log - log.mean(axis=-1, keepdims=True)) / 4
     return mx.exp(mx.clip(log, -4.0, 4.0)).astype(mx.float16)

@@ -21,6 +21,7 @@ Norm = Literal["matched", "unbiased"]
 
 MAX_NORM = 65504.0  # float16's largest: a larger norm is clamped, so that one outlier can't turn a vector infinite
 TINY = 1e-8
+KEY_SEED, VALUE_SEED = 42, 43
 # Trial scales of the search at encode time, tried in this order; a later one must be strictly better.
 TRIALS = (1.0, 0.9, 0.95, 1.05, 1.1, 1.15, 0.85, 1.2)
 
@@ -52,6 +53,12 @@ class Codec:
     @property
     def words(self) -> int:
         return words_per_vector(self.dim, self.bits)
+
+    def __deepcopy__(self, memo: object) -> Codec:
+        return self  # shared, also by a copied cache
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return codec, (self.dim, self.bits, self.seed, self.norm, self.trials)
 
     def identity(self) -> dict[str, int | str]:
         """What a stored cache must agree on to be decoded."""
@@ -167,3 +174,18 @@ def codec(dim: int, bits: int, seed: int, norm: Norm = "matched", trials: int = 
         mx.array(centroids.astype(np.float32)),
         mx.array(codebook.boundaries(centroids).astype(np.float32)),
     )
+
+
+def key_codec(dim: int, bits: int) -> Codec:
+    """The codec of a cache's keys."""
+    return codec(dim, bits, KEY_SEED, "matched", _trials(bits))
+
+
+def value_codec(dim: int, bits: int) -> Codec:
+    """The codec of a cache's values."""
+    return codec(dim, bits, VALUE_SEED, "unbiased", _trials(bits))
+
+
+def _trials(bits: int) -> int:
+    """The search gains nothing at 2 bits, and at 8 bits there is nothing left to gain."""
+    return len(TRIALS) if bits in (3, 4) else 1

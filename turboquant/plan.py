@@ -35,7 +35,6 @@ def make_cache(
     Raises UnknownScheme.
     """
     wanted = parse(scheme)
-    attention.install()
     caches = make_prompt_cache(model)
     for i, cache in enumerate(caches):
         if reason := _obstacle(model, caches, i):
@@ -48,12 +47,16 @@ def make_cache(
 def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]:
     """Caches of `scheme` that hold what mlx-lm's `caches` of this model hold, packed at once, one layer at a time.
 
-    Layers that can't be packed are passed on as they are. There are no query statistics: keys get offsets only.
+    Layers that can't be packed, and caches of other kinds than mlx-lm's plain KVCache, are passed on as they are. There
+    are no query statistics: keys get offsets only. Raises NeedsRebuild as `switch` does, for caches of this library.
     """
     converted = make_cache(model, scheme)
     for i, (fresh, old) in enumerate(zip(converted, caches, strict=True)):
-        if not isinstance(fresh, TurboQuantCache):
-            setattr(old, _REASON, getattr(fresh, _REASON))
+        if isinstance(old, TurboQuantCache):
+            old.switch(parse(scheme))
+            converted[i] = old
+        elif not isinstance(fresh, TurboQuantCache) or type(old) is not KVCache:
+            setattr(old, _REASON, getattr(fresh, _REASON, f"a {type(old).__name__} can't be converted"))
             converted[i] = old
         elif not old.empty():
             keys, values = old.keys_and_values()

@@ -64,30 +64,24 @@ def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
 
     Statistics aren't predicted (a few hundred bytes a head). 0 before the first token, when no shape is known.
     """
-    wanted = parse(scheme)
+    wanted, tokens = parse(scheme), max(tokens, 0)
     total = sum(_state_bytes(c) for c in caches if not isinstance(c, TurboQuantCache))
     for cache in packable(caches):
         if cache.empty():
             continue
-        batch, heads, key_dim, value_dim = _shape(cache)
+        assert cache.shape is not None
+        batch, heads, key_dim, value_dim = cache.shape
         raw = tokens if cache.reason or not wanted.compresses else cache.policy.raw_tokens(tokens)
         total += batch * heads * (key_dim + value_dim) * RAW_BYTES * raw
         total += batch * heads * wanted.bytes_per_token(key_dim, value_dim) * (tokens - raw)
     return total
 
 
-def _shape(cache: TurboQuantCache) -> tuple[int, int, int, int]:
-    """(batch, kv heads, key dim, value dim) of a cache that isn't empty."""
-    keys = cache.tail_keys if cache.tail_keys.count else cache.first_keys
-    values = cache.tail_values if cache.tail_values.count else cache.first_values
-    batch, heads, _, key_dim = keys.view().shape
-    return batch, heads, key_dim, values.view().shape[-1]
-
-
 def _fp16_bytes(cache: TurboQuantCache) -> int:
     if cache.empty():
         return 0
-    batch, heads, key_dim, value_dim = _shape(cache)
+    assert cache.shape is not None
+    batch, heads, key_dim, value_dim = cache.shape
     return batch * heads * (key_dim + value_dim) * RAW_BYTES * cache.offset
 
 

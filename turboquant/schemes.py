@@ -68,10 +68,10 @@ def parse(name: str | Scheme) -> Scheme:
     """The scheme called `name`. Raises UnknownScheme, which lists the valid ones."""
     if isinstance(name, Scheme):
         return name
-    text = name.strip().lower()
+    text = name.strip().lower() if isinstance(name, str) else ""
     if text == NONE.name:
         return NONE
-    if match := re.fullmatch(r"turbo(\d)(?:v(\d))?", text):
+    if match := re.fullmatch(r"turbo([0-9])(?:v([0-9]))?", text):
         key_bits, value_bits = int(match[1]), int(match[2] or match[1])
         if key_bits in KEY_BITS and value_bits in VALUE_BITS:
             return _named(key_bits, value_bits)

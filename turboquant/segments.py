@@ -21,6 +21,10 @@ class Policy:
     tail: int = 32
     block: int = 64
 
+    def __post_init__(self) -> None:
+        if self.first < 0 or self.tail < 0 or self.block < 1:
+            raise ValueError(f"{self}: first and tail can't be negative, a block is at least one token.")
+
     def flushable(self, pending: int) -> int:
         """How many of `pending` raw tokens are to be packed now: whole blocks, `tail` tokens kept."""
         return max(pending - self.tail, 0) // self.block * self.block

@@ -12,8 +12,8 @@ import mlx.core as mx
 
 from turboquant import backends
 from turboquant.backends.reference import ReferenceBackend
-from turboquant.cache import TurboQuantCache, key_codec
-from turboquant.codec import Packed, unpack
+from turboquant.cache import TurboQuantCache
+from turboquant.codec import Packed, key_codec, unpack
 
 Result = TypeVar("Result", mx.array, Packed)
 

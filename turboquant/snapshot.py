@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import struct
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,10 +48,13 @@ class Snapshot:
 
 
 def fingerprint(model: Module) -> str:
-    """A hash of every parameter's name, shape and type, and of its first values: tells models and conversions apart."""
-    digest = hashlib.blake2b(digest_size=16)
+    """A hash of the model's arguments, and of each parameter's name, shape, type and values at a stride.
+
+    Tells models, conversions and settings (RoPE's, say) apart.
+    """
+    digest = hashlib.blake2b(repr(getattr(model, "args", None)).encode(), digest_size=16)
     parameters = cast(list[tuple[str, mx.array]], tree_flatten(model.parameters()))
-    heads = [array.reshape(-1)[:64].astype(mx.float32) for _, array in parameters]
+    heads = [array.reshape(-1)[:: max(array.size // 256, 1)].astype(mx.float32) for _, array in parameters]
     mx.eval(heads)
     for (name, array), head in zip(parameters, heads, strict=True):
         digest.update(f"{name} {array.shape} {array.dtype}".encode())
@@ -61,7 +65,8 @@ def fingerprint(model: Module) -> str:
 def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: str) -> int:
     """Write the caches, which hold `tokens`; returns the file's bytes. An existing file stays whole until the end."""
     path = Path(path)
-    held = {cache.offset for cache in packable(caches)}
+    held = {int(cache.offset) for cache in caches if hasattr(cache, "offset") and not cache.empty()}
+    held |= {cache.offset for cache in packable(caches)}
     if held - {len(tokens)}:
         raise TurboQuantError(f"The caches hold {sorted(held)} tokens, not {len(tokens)}. Nothing was written.")
     layers, arrays = [], []
@@ -77,10 +82,11 @@ def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: st
         "layers": layers,
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     try:
-        with temporary.open("wb") as file:
+        with os.fdopen(handle, "wb") as file:
             for part in _parts(text, arrays):
                 digest.update(part)
                 file.write(part)
@@ -112,14 +118,16 @@ def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str
         header = _header(file)
         if header["fingerprint"] != fingerprint:
             raise SnapshotMismatch("The cache file was made by another model.")
-        if scheme is not None and parse(scheme).name != header["scheme"]:
-            raise SnapshotMismatch(f"The cache file holds {header['scheme']}, not {parse(scheme)}.")
+        wanted = header["scheme"] if scheme is None else parse(scheme).name
         try:
             caches = _caches(header, model, file)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             # a sound checksum over nonsense: written by something else, or on purpose
             raise SnapshotDamaged(f"The cache file's header doesn't describe a cache ({error!r}).") from error
-    return Snapshot(caches, header["tokens"], header["scheme"])
+    # a model without a layer to pack is under any scheme what it is under none
+    if packable(caches) and wanted != header["scheme"]:
+        raise SnapshotMismatch(f"The cache file holds {header['scheme']}, not {wanted}.")
+    return Snapshot(caches, header["tokens"], wanted)
 
 
 def _caches(header: dict[str, Any], model: Module, file: BinaryIO) -> list[Any]:
@@ -200,7 +208,10 @@ def _header(file: BinaryIO) -> dict[str, Any]:
     text = file.read(length) if length <= _MAX_HEADER else b""
     if len(text) != length or zlib.crc32(text) != check:
         raise SnapshotDamaged("The cache file's header is damaged.")
-    header = json.loads(text)
+    try:
+        header = json.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise SnapshotDamaged("The cache file's header doesn't describe a cache.") from error
     kinds = {"tokens": list, "fingerprint": str, "scheme": str, "layers": list}
     if not (isinstance(header, dict) and all(isinstance(header.get(name), kind) for name, kind in kinds.items())):
         raise SnapshotDamaged("The cache file's header doesn't describe a cache.")

@@ -19,8 +19,7 @@ import mlx.core as mx
 
 from turboquant import bench
 from turboquant.backends.cpu import NumbaBackend
-from turboquant.cache import KEY_SEED, key_codec
-from turboquant.codec import codec
+from turboquant.codec import KEY_SEED, codec, key_codec
 
 SCHEMES = ("turbo4", "turbo3", "turbo2", "turbo0v4")
 # at least so many times faster than MLX's attention in (float32, float16)

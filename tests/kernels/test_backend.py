@@ -16,8 +16,8 @@ from turboquant.backends import verified
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.backends.verified import Verified
-from turboquant.cache import TurboQuantCache, key_codec, value_codec
-from turboquant.codec import Packed, unpack
+from turboquant.cache import TurboQuantCache
+from turboquant.codec import Packed, key_codec, unpack, value_codec
 from turboquant.kernels.specs import Kernel, Launch, Target
 from turboquant.segments import Policy
 from turboquant.version import __version__

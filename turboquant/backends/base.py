@@ -78,6 +78,10 @@ def _numba() -> Backend:
         fallback = ReferenceBackend()
         fallback.notice = "numba isn't installed: decode attention runs on the slower reference backend."
         return fallback
-    from turboquant.backends.cpu import NumbaBackend
-
+    try:
+        from turboquant.backends.cpu import NumbaBackend
+    except ImportError as error:
+        fallback = ReferenceBackend()
+        fallback.notice = f"numba can't be used ({error}): decode attention runs on the slower reference backend."
+        return fallback
     return NumbaBackend()

@@ -9,12 +9,14 @@ import mlx.core as mx
 import numpy as np
 
 from turboquant.backends import tiles
-from turboquant.codec import Codec, Packed
+from turboquant.codec import MAX_NORM, Codec, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
 
 Part = Literal["keys", "values"]
 
 WORKING_BYTES = 64 << 20  # what one layer's keys and values may take while they are dequantised
+
+ENCODED_AT_ONCE = 1 << 18  # coordinates: every trial of theirs is held in float32
 
 
 class ReferenceBackend:
@@ -27,7 +29,16 @@ class ReferenceBackend:
         self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
     ) -> Packed:
         """Packed rows of x (B, H, T, dim); `offset`, `channel_scale` (B, H, dim) as in Codec.encode."""
-        return codec.encode(x, offset, channel_scale)
+        step = max(ENCODED_AT_ONCE // (x.size // x.shape[2]), 1) if x.shape[2] else 1
+        if x.shape[2] <= step:
+            return codec.encode(x, offset, channel_scale)
+        blocks = []
+        for row in range(0, x.shape[2], step):
+            blocks.append(codec.encode(x[:, :, row : row + step], offset, channel_scale))
+            mx.eval(blocks[-1])  # the trials of one block are gone before the next one's begin
+        return Packed(
+            mx.concatenate([b.words for b in blocks], axis=2), mx.concatenate([b.norms for b in blocks], axis=2)
+        )
 
     def encode_pair(
         self,
@@ -135,7 +146,10 @@ class ReferenceBackend:
                 lifted = codec.rotation.forward(kv.offsets[:, heads], fold)
                 rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)[low:high]]
             parts.append(rows)
-        return mx.concatenate(parts, axis=2).astype(dtype)
+        rotated = mx.concatenate(parts, axis=2)
+        if dtype == mx.float16:  # a rotation may gather a whole vector's length in one coordinate
+            rotated = mx.clip(rotated, -MAX_NORM, MAX_NORM)
+        return rotated.astype(dtype)
 
 
 def stretches_of(kv: Stretches, part: Part) -> tuple[Buffer, Buffer | PackedBuffer, Buffer]:

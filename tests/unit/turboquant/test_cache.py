@@ -1,12 +1,18 @@
 """The cache against decode-then-attend in float64, and its own rules: what stays raw, trim, switching, memory."""
 
+import copy
+import pickle
 from itertools import pairwise, product
 
 import mlx.core as mx
 import numpy as np
 import pytest
 
+from turboquant import report
+from turboquant.backends import choose
+from turboquant.backends.reference import ReferenceBackend
 from turboquant.cache import TurboQuantCache
+from turboquant.codec import key_codec
 from turboquant.errors import NeedsRebuild
 from turboquant.schemes import SCHEMES, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy
@@ -344,3 +350,98 @@ def test_packing_one_layer_after_the_other_needs_the_memory_of_one() -> None:
     assert mx.get_peak_memory() <= before + 1.05 * one_layer
     assert mx.get_active_memory() < 0.5 * before
     assert one_layer < before  # a layer's own work is less than all the raw ones
+
+
+def test_a_switch_to_a_scheme_that_cant_pack_these_dims_stays_raw_and_back() -> None:
+    cache = filled("none", 300, dim=63)
+    exact = decoded(cache)
+    assert cache.switch(parse("turbo4")) == "encoded"
+    assert "63" in cache.reason
+    assert not cache.packing
+    for mine, theirs in zip(decoded(cache), exact, strict=True):
+        assert np.array_equal(mine, theirs)
+    cache.switch(parse("none"))
+    assert cache.reason == ""
+
+
+def test_raw_keys_that_cant_be_packed_are_kept_when_their_packing_is_asked_for() -> None:
+    """Values of 64 are packed, keys of 63 can't be: turbo0v4 serves, turbo4 doesn't."""
+    cache = TurboQuantCache("turbo4")
+    keys, values = normal(1, 2, 300, 63), normal(1, 2, 300, 64)
+    cache.update_and_fetch(keys, values)
+    assert "63" in cache.reason
+    cache.switch(parse("turbo0v4"))
+    assert cache.reason == ""
+    assert cache.body_values.count
+    held = decoded(cache)
+    with pytest.raises(NeedsRebuild):
+        cache.switch(parse("turbo4"))
+    for mine, theirs in zip(decoded(cache), held, strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def test_keys_and_values_that_dont_fit_are_refused_whole() -> None:
+    cache = filled("turbo4", 300)
+    for keys, values in (
+        (normal(1, 2, 1, 64), normal(1, 2, 1, 63)),
+        (normal(1, 2, 1, 64), normal(1, 2, 2, 64)),
+        (normal(1, 1, 1, 64), normal(1, 1, 1, 64)),
+    ):
+        with pytest.raises(ValueError, match="fit"):
+            cache.update_and_fetch(keys, values)
+    assert cache.offset == 300
+    assert cache.trim(-5) == 0
+    assert cache.offset == 300
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16, mx.float32])
+def test_a_channel_at_the_types_edge_stays_finite(dtype: mx.Dtype) -> None:
+    keys = np.random.RandomState(0).standard_normal((1, 2, 400, 64)).astype(np.float32)
+    keys[..., 3] = 6e4 if dtype == mx.float16 else 1e5
+    keys[..., 5] = 0
+    packed = TurboQuantCache("turbo4")
+    data = mx.array(keys).astype(dtype)
+    for step in (slice(0, 300), slice(300, 301), slice(301, 400)):  # prompt, decode, a later prompt
+        packed.update_and_fetch(data[:, :, step], data[:, :, step])
+        rows = data[:, :, step] * 1e-5
+        assert mx.isfinite(attend(packed, rows)).all()
+    assert mx.isfinite(packed.calibration.offsets).all()
+    assert mx.isfinite(packed.calibration.channel_scale).all()
+
+
+def test_a_copied_cache_goes_its_own_way_with_the_same_codec_and_backend() -> None:
+    cache = filled("turbo4", 300)
+    copied = copy.deepcopy(cache)
+    assert copied.backend is cache.backend
+    assert copied.body_keys.codec is cache.body_keys.codec
+    before = decoded(cache)
+    copied.trim(200)
+    copied.update_and_fetch(normal(1, 2, 1, 64, seed=8), normal(1, 2, 1, 64, seed=8))
+    for mine, theirs in zip(decoded(cache), before, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert pickle.loads(pickle.dumps(cache.body_keys.codec)) is cache.body_keys.codec
+
+
+def test_a_policy_without_first_tokens_is_measured_too() -> None:
+    cache = TurboQuantCache("turbo4", policy=Policy(first=0, tail=0, block=64))
+    cache.update_and_fetch(normal(1, 2, 256, 64), normal(1, 2, 256, 64))
+    cache.compress()
+    assert report.measure([cache]).raw_tokens == 0
+    assert report.measure([cache]).fp16_bytes == 256 * 2 * 2 * 64 * 2
+    with pytest.raises(ValueError, match="block"):
+        Policy(block=0)
+
+
+@pytest.mark.parametrize("backend", [ReferenceBackend(), choose()], ids=lambda b: b.name)
+def test_encoding_many_rows_takes_bounded_memory_and_gives_the_same(backend: ReferenceBackend) -> None:
+    x, codec = normal(1, 4, 6000, 64), key_codec(64, 4)
+    mx.eval(x)
+    mx.clear_cache()
+    before = mx.get_active_memory()
+    mx.reset_peak_memory()
+    packed = backend.encode(x, codec)
+    mx.eval(packed)
+    assert mx.get_peak_memory() - before < 3 * x.nbytes + (100 << 20)
+    some = backend.encode(x[:, :, 5000:5100], codec)
+    assert mx.array_equal(packed.words[:, :, 5000:5100], some.words)
+    assert mx.array_equal(packed.norms[:, :, 5000:5100], some.norms)

@@ -25,8 +25,8 @@ from turboquant.backends.cpu import MAX_ROWS, NumbaBackend
 from turboquant.backends.cpu_kernels.attention import attend
 from turboquant.backends.cpu_kernels.codec import dequantise, encode
 from turboquant.backends.reference import ReferenceBackend
-from turboquant.cache import TurboQuantCache, key_codec, value_codec
-from turboquant.codec import TRIALS, codec, pack, unpack
+from turboquant.cache import TurboQuantCache
+from turboquant.codec import TRIALS, codec, key_codec, pack, unpack, value_codec
 from turboquant.schemes import SCHEMES
 from turboquant.segments import Buffer, PackedBuffer, Policy
 

@@ -12,6 +12,7 @@ import mlx_lm
 import pytest
 from mlx_lm.generate import generate_step, speculative_generate_step
 from mlx_lm.models.cache import (
+    RotatingKVCache,
     load_prompt_cache,
     make_prompt_cache,
     save_prompt_cache,
@@ -146,3 +147,36 @@ def test_converting_mlx_lms_cache_keeps_its_tokens(tiny_llama: Any) -> None:
     assert mx.abs(ours - exact).max().item() < 0.05 * mx.abs(exact).max().item()
     empty = plan.convert(tiny_llama, make_prompt_cache(tiny_llama), "turbo4")
     assert report.measure(empty).tokens == 0
+
+
+def test_converting_passes_on_what_it_doesnt_understand(tiny_llama: Any) -> None:
+    """A window that has wrapped holds fewer tokens than were seen: to pack it as if it were whole would be wrong."""
+    windowed = [RotatingKVCache(max_size=64) for _ in tiny_llama.layers]
+    tokens_of(tiny_llama, prompt_of(200), 5, windowed)
+    offset = windowed[0].offset
+    converted = plan.convert(tiny_llama, windowed, "turbo4")
+    assert converted[0] is windowed[0]
+    assert converted[0].offset == offset
+    assert "RotatingKVCache" in plan.describe(converted)[0].reason
+    ours = turboquant.make_cache(tiny_llama, "turbo4")
+    tokens_of(tiny_llama, prompt_of(200), 5, ours)
+    assert plan.convert(tiny_llama, ours, "turbo2")[0].scheme.name == "turbo2"
+
+
+def test_a_cache_made_without_a_plan_is_reached_too() -> None:
+    """In a process of its own, where nothing else has installed the routing."""
+    program = """
+import turboquant, mlx.core as mx
+from mlx_lm.models import llama
+from mlx_lm.models.cache import make_prompt_cache
+arguments = llama.ModelArgs(model_type="llama", hidden_size=64, num_hidden_layers=1, intermediate_size=64,
+    num_attention_heads=1, rms_norm_eps=1e-5, vocab_size=64)
+model = llama.Model(arguments)
+caches = [[turboquant.TurboQuantCache("turbo8")], make_prompt_cache(model)]
+for tokens in (mx.arange(200)[None] % 64, mx.array([[3]]), mx.array([[4]])):
+    ours, exact = (model(tokens, cache=cache) for cache in caches)
+assert caches[0][0].packing
+assert mx.abs(ours - exact).max() < 0.05 * mx.abs(exact).max()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=Path.cwd(), check=False)
+    assert done.returncode == 0, done.stderr

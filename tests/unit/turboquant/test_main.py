@@ -125,3 +125,17 @@ def test_selftest_finds_nothing_here_and_a_wrong_backend_at_once(
     assert {check.operation for check in failed} == {"attend"}
     assert not Check("attend", "", 2.0, 1.0, 0.0).ok
     assert main(["selftest"]) == 1
+
+
+@pytest.mark.parametrize("arguments", [("bench", "--tokens", text) for text in ("abc", "0", "-5", "64,")])
+def test_senseless_numbers_are_refused(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "--tokens" in capsys.readouterr().err
+
+
+def test_a_model_folder_that_cant_be_loaded_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(GENESIS)
+    for config in ("{}", "not json", json.dumps({"model_type": "nonesuch"})):
+        (tmp_path / "config.json").write_text(config)
+        assert "can't be loaded" in refused(capsys, "eval", "--text", str(tmp_path / "text"), "--model", str(tmp_path))

@@ -33,7 +33,7 @@ def test_every_pair_of_widths_has_one_name_that_parses_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "turbo", "turbo5", "turbo4v5", "turbo0", "turbo1", "turbo42", "q4", "turbo4v", "4"]
+    "name", ["", "turbo", "turbo5", "turbo4v5", "turbo0", "turbo1", "turbo42", "q4", "turbo4v", "4", "turbo٤", None]
 )
 def test_an_unknown_scheme_is_refused_with_the_list_of_valid_ones(name: str) -> None:
     with pytest.raises(UnknownScheme) as caught:

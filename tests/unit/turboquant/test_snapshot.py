@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from mlx.utils import tree_flatten
 
 import turboquant
 from tests.unit.turboquant.test_plan import tiny
-from turboquant import cache as cache_module
+from turboquant import codec as codec_module
 from turboquant import snapshot
 from turboquant.errors import SnapshotDamaged, SnapshotError, SnapshotMismatch, TurboQuantError
 from turboquant.schemes import SCHEMES
@@ -239,6 +240,37 @@ def test_fingerprints_tell_models_apart(tiny_llama: Any) -> None:
 
 def test_a_changed_seed_in_the_program_refuses_old_files(sound: Any, monkeypatch: Any) -> None:
     model, _, folder = sound
-    monkeypatch.setattr(cache_module, "KEY_SEED", 1234)
+    monkeypatch.setattr(codec_module, "KEY_SEED", 1234)
     with pytest.raises(SnapshotMismatch, match="codec"):
         snapshot.load(folder / "c", model, PRINT)
+
+
+def test_a_model_without_a_layer_to_pack_comes_back_under_any_scheme(tmp_path: Path) -> None:
+    model = tiny("deepseek_v3")
+    snapshot.save(tmp_path / "c", filled(model, "turbo4", 40), list(range(40)), PRINT)
+    again = snapshot.load(tmp_path / "c", model, PRINT, "turbo4")
+    assert (again.scheme, len(again.tokens)) == ("turbo4", 40)
+    with pytest.raises(TurboQuantError):
+        snapshot.save(tmp_path / "c", filled(model, "turbo4", 40), list(range(39)), PRINT)
+
+
+def test_a_fingerprint_sees_settings_and_every_part_of_a_weight() -> None:
+    first, other = tiny("gemma3_text"), tiny("gemma3_text", rope_theta=5e5)
+    prints = [snapshot.fingerprint(first), snapshot.fingerprint(other)]
+    weights = first.model.layers[0].mlp.down_proj.weight
+    first.model.layers[0].mlp.down_proj.weight = mx.concatenate([weights[:32], weights[32:] * 1.5])
+    prints.append(snapshot.fingerprint(first))
+    assert len(set(prints)) == 3
+
+
+def test_many_threads_may_save_one_file(tiny_llama: Any, tmp_path: Path) -> None:
+    caches = filled(tiny_llama, "turbo4", 150)
+    mx.eval([cache.arrays() for cache in caches])
+
+    def save(turn: int) -> int:
+        return snapshot.save(tmp_path / "c", caches, list(range(150)), PRINT)
+
+    with ThreadPoolExecutor(3) as pool:
+        assert len(set(pool.map(save, range(12)))) == 1
+    assert snapshot.load(tmp_path / "c", tiny_llama, PRINT).tokens == list(range(150))
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]

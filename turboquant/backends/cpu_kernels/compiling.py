@@ -42,8 +42,13 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def entry(function: Callable[..., None]) -> Callable[..., None]:
     """A loop that Python calls, spread over the cores by `prange` and cached on disk."""
-    compiled = numba.njit(parallel=dict.fromkeys(_ELSEWHERE, False), cache=True, **_OPTIONS)(function)
-    if _FILES:  # numba looks at the entry's own file only; its code also holds that of its neighbours
+    spread = {"parallel": dict.fromkeys(_ELSEWHERE, False), **_OPTIONS}
+    try:
+        compiled = numba.njit(cache=True, **spread)(function)
+    except RuntimeError:  # no folder can be written: compiled anew at each start
+        compiled = numba.njit(**spread)(function)
+    # numba looks at the entry's own file only; its code also holds that of its neighbours
+    if _FILES and hasattr(compiled._cache, "_cache_file"):
         compiled._cache._cache_file._source_stamp = _STAMP
 
     @wraps(function)

@@ -1,0 +1,209 @@
+"""What one layer holds: its raw and packed stretches and statistics, their bytes, and their form in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+
+from turboquant.calibration import Calibration
+from turboquant.codec import key_codec, value_codec
+from turboquant.errors import SnapshotMismatch, UnpackableHeadDim
+from turboquant.rotation import check_dim
+from turboquant.schemes import Scheme, parse
+from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
+
+_NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
+
+
+class Layer:
+    """Keys and values of one layer under a scheme, arrays (B, kv heads, T, head dim).
+
+    `obstacle`: what in the model stands in the way of packing, whatever the scheme. `shape`: batch, kv heads, key and
+    value dim, known from the first tokens on. `packing`: the second phase has begun. `attended`: attention has come
+    through the cache, so that packed tokens will be reached.
+    """
+
+    def __init__(self, scheme: Scheme, policy: Policy, calibrate: bool) -> None:
+        self.scheme = scheme
+        self.policy = policy
+        self.obstacle = ""
+        self.shape: tuple[int, int, int, int] | None = None
+        self.attended = False
+        self.calibration = Calibration(calibrate)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget every token."""
+        self.packing = False
+        self.calibration = Calibration(self.calibration.enabled)
+        self.first_keys, self.first_values = Buffer(step=5), Buffer(step=5)
+        self.tail_keys, self.tail_values = Buffer(step=128), Buffer(step=128)
+        self.body_keys: Buffer | PackedBuffer = Buffer()
+        self.body_values: Buffer | PackedBuffer = Buffer()
+
+    @property
+    def offset(self) -> int:
+        """Tokens held."""
+        return self.first_keys.count + self.body_values.count + self.tail_keys.count
+
+    def empty(self) -> bool:
+        return self.offset == 0
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is packed although the scheme would; else empty."""
+        return self._reason(self.scheme)
+
+    def _reason(self, scheme: Scheme) -> str:
+        if not scheme.compresses:
+            return ""
+        try:
+            if self.shape and not self.obstacle:
+                check_dim(self.shape[3])
+                if scheme.key_bits:
+                    check_dim(self.shape[2])
+        except UnpackableHeadDim as error:
+            return str(error)
+        return self.obstacle
+
+    @property
+    def can_pack(self) -> bool:
+        return self.scheme.compresses and not self.reason
+
+    # ------------------------------------------------------------------ bytes and arrays
+
+    @property
+    def nbytes(self) -> int:
+        """Allocated bytes, as mlx-lm means it; `used_bytes` counts the tokens held."""
+        return sum(b.allocated_bytes for b in self._buffers()) + self.calibration.nbytes
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(b.used_bytes for b in self._buffers()) + self.calibration.nbytes
+
+    def stretches(self) -> Stretches:
+        return Stretches(
+            self.first_keys,
+            self.first_values,
+            self.body_keys,
+            self.body_values,
+            self.tail_keys,
+            self.tail_values,
+            self.calibration.offsets,
+            self.calibration.segment_starts,
+            self.calibration.channel_scale,
+        )
+
+    # ------------------------------------------------------------------ in a file
+
+    def _buffers(self) -> list[Buffer | PackedBuffer]:
+        return [
+            self.first_keys,
+            self.first_values,
+            self.body_keys,
+            self.body_values,
+            self.tail_keys,
+            self.tail_values,
+        ]
+
+    def all_arrays(self) -> list[mx.array]:
+        """Every array held, with its capacity."""
+        return [a for b in self._buffers() for a in b.arrays()] + self.calibration.arrays()
+
+    def describe(self) -> dict[str, Any]:
+        """What must be known beside the arrays, as JSON values; names the codecs, so that a reader can refuse."""
+        return {
+            "scheme": self.scheme.name,
+            "obstacle": self.obstacle,
+            "shape": self.shape,
+            "packing": self.packing,
+            "attended": self.attended,
+            "calibrate": self.calibration.enabled,
+            "policy": [self.policy.first, self.policy.tail, self.policy.block],
+            "segment_starts": list(self.calibration.segment_starts),
+            "codecs": {
+                name: buffer.codec.identity() | {"trials": buffer.codec.trials}
+                for name, buffer in (("keys", self.body_keys), ("values", self.body_values))
+                if isinstance(buffer, PackedBuffer)
+            },
+        }
+
+    def arrays(self) -> dict[str, mx.array]:
+        """Named arrays, cut to the tokens held."""
+        named: dict[str, mx.array] = {}
+        for name, buffer in zip(_NAMES, self._buffers(), strict=True):
+            if buffer.count == 0:
+                continue
+            if isinstance(buffer, PackedBuffer):
+                named[name + ".words"], named[name + ".norms"] = buffer.view()
+            else:
+                named[name] = buffer.view()
+        for name in ("query_power", "channel_scale", "offsets"):
+            if (array := getattr(self.calibration, name)) is not None:
+                named[name] = array
+        return named
+
+    def restore(self, description: dict[str, Any], arrays: dict[str, mx.array]) -> None:
+        """Become what `describe` and `arrays` said. Raises SnapshotMismatch where a codec isn't this version's."""
+        self.scheme = parse(description["scheme"])
+        self.policy = Policy(*description["policy"])
+        self.calibration = Calibration(description["calibrate"])
+        self.clear()
+        self.obstacle = description["obstacle"]
+        self.shape = None if description["shape"] is None else tuple(description["shape"])
+        self.packing = description["packing"]
+        self.attended = description["attended"]
+        codecs = description["codecs"]
+        for side, make, bits in (
+            ("keys", key_codec, self.scheme.key_bits),
+            ("values", value_codec, self.scheme.value_bits),
+        ):
+            if side not in codecs:
+                continue
+            ours = make(codecs[side]["dim"], bits) if bits else None
+            if ours is None or ours.identity() | {"trials": ours.trials} != codecs[side]:
+                raise SnapshotMismatch(f"The cached {side} were packed by another codec: {codecs[side]}.")
+            setattr(self, f"body_{side}", PackedBuffer(ours))
+        for name, buffer in zip(_NAMES, self._buffers(), strict=True):
+            if isinstance(buffer, PackedBuffer):
+                if name + ".words" in arrays:
+                    buffer.words.append(arrays[name + ".words"])
+                    buffer.norms.append(arrays[name + ".norms"])
+            elif name in arrays:
+                buffer.append(arrays[name])
+        self.calibration.query_power = arrays.get("query_power")
+        self.calibration.channel_scale = arrays.get("channel_scale")
+        self.calibration.offsets = arrays.get("offsets")
+        self.calibration.segment_starts = tuple(description["segment_starts"])
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        """Raises SnapshotMismatch where what was restored can't belong together."""
+        if self.shape is None:
+            if self.offset or self.calibration.arrays():
+                raise SnapshotMismatch("A layer's cache holds tokens of no shape.")
+            return
+        batch, heads, key_dim, value_dim = self.shape
+        raw = {a.dtype for b in self._buffers() if isinstance(b, Buffer) for a in b.arrays()}
+        fits = len(raw) <= 1 and raw <= {mx.float16, mx.bfloat16}
+        for buffers, dim in ((self._buffers()[::2], key_dim), (self._buffers()[1::2], value_dim)):
+            for buffer in buffers:
+                if isinstance(buffer, PackedBuffer) and buffer.count:
+                    words, norms = buffer.view()
+                    fits &= words.shape == (batch, heads, buffer.count, buffer.codec.words) and words.dtype == mx.uint32
+                    fits &= norms.shape == (batch, heads, buffer.count) and norms.dtype == mx.float16
+                    fits &= buffer.codec.dim == dim
+                elif isinstance(buffer, Buffer) and buffer.count:
+                    fits &= buffer.view().shape == (batch, heads, buffer.count, dim)
+        fits &= [b.count for b in self._buffers()[::2]] == [b.count for b in self._buffers()[1::2]]
+        calibration = self.calibration
+        starts, offsets = calibration.segment_starts, calibration.offsets
+        fits &= list(starts) == sorted(set(starts)) and (offsets is None) == (not starts)
+        if offsets is not None:
+            fits &= offsets.shape == (batch, heads, len(starts), key_dim) and offsets.dtype == mx.float16
+            fits &= starts[0] == 0 <= starts[-1] < self.body_keys.count
+        for array, dtype in ((calibration.channel_scale, mx.float16), (calibration.query_power, mx.float32)):
+            fits &= array is None or (array.shape == (batch, heads, key_dim) and array.dtype == dtype)
+        if not fits:
+            raise SnapshotMismatch("The parts of a layer's cache don't fit together.")
