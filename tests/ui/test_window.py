@@ -322,3 +322,21 @@ def test_retry_is_offered_for_the_last_reply_only(bench: Bench) -> None:
     first, second = bench.items(ReplyView)
     assert not any(b.isVisible() for b in first.card.findChildren(QAbstractButton))
     assert second.source() == "You said *Two*."
+
+
+def test_the_model_menu_reads_in_the_applications_direction(bench: Bench) -> None:
+    menu = bench.window._model_button.menu()
+    menu.aboutToShow.emit()
+    assert menu.layoutDirection() == QApplication.layoutDirection()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_menus_wear_the_themes_colours(bench: Bench, dark: bool) -> None:
+    theme.theme().force(dark)
+    menu = bench.window.actions_.menus(bench.window)[2]
+    menu.resize(menu.sizeHint())
+    image = menu.grab().toImage()
+    assert QColor(image.pixel(menu.width() // 2, 3)).name() == theme.colors().background
+    tick = [QColor(image.pixel(x, y)) for x in range(10, 34) for y in range(8, 34)]
+    assert any(color.blue() > color.red() + 60 for color in tick), "a tick at the left of what is shown"
+    theme.theme().force(False)
