@@ -25,6 +25,7 @@ from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
 from app.ui.messages import ReplyFigures, ReplyView, UserBubble
 from app.ui.notice_bar import NoticeBar
+from app.ui.said import Said
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
 from app.ui.turn import EngineLink, Turn
@@ -63,6 +64,7 @@ class Chat(QObject):
         self._switching = Switching(panel, self)
         self.deleting = Deleting(library, notices, self._discard, self)
         self.deleting.restored.connect(self.open)
+        self.said = Said(library)
         self._writing = Writing(library, notices, self)
         self._cache = CacheView(library, self._writing, panel, notices, self)
         self._path_before = ""  # of the model at hand, should the one that is loading fail
@@ -124,7 +126,7 @@ class Chat(QObject):
     def _restore_cache(self) -> None:
         if self.model and self.current and not (self._turn and self._turn.conversation_id == self.current):
             self._engine.submit(
-                ev.OpenConversation(self.current, self.messages_to_read(self.current), self.scheme, self.params)
+                ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.params)
             )
 
     def _live_reply(self, message: Message) -> ReplyView | None:
@@ -144,17 +146,14 @@ class Chat(QObject):
         """The composer keeps the text until it is on disk."""
         if not self._free():
             return
-        reply = self._writing.now(partial(self._write_down, self.current, text))
+        if self.current:
+            step = partial(self.said.say, self.current, text, self._wanted_scheme())
+        else:
+            step = partial(self.said.say_first, text, self.scheme, self._model_name())
+        reply = self._writing.now(step)
         if reply is not None:
             self._composer.clear()
             self._show_said(text, reply)
-
-    def _write_down(self, conversation_id: str, text: str) -> Message:
-        """What the user says and the place of its reply, which is returned; without an id in a new conversation."""
-        if not conversation_id:
-            conversation_id = self._library.create(self.scheme, self.model.name if self.model else "").id
-        said = self._library.add_user_message(conversation_id, text)
-        return self._library.begin_reply(conversation_id, self._wanted_scheme(), said.id)
 
     def _show_said(self, text: str, reply: Message) -> None:
         if not self.current:
@@ -168,12 +167,10 @@ class Chat(QObject):
     def on_retry(self) -> None:
         """Answer the last user message again; what was said before stays in the library as another branch."""
         views = [item for item in self._transcript.items() if isinstance(item, ReplyView)]
-        user = next((m for m in reversed(self._library.messages(self.current)) if m.role == "user"), None)
+        user = self.said.last_by_user(self.current)
         if user is None or self.generating or not self._free():
             return
-        reply = self._writing.now(
-            partial(self._library.begin_reply, self.current, self._wanted_scheme(), parent=user.id)
-        )
+        reply = self._writing.now(partial(self.said.answer, user, self._wanted_scheme()))
         if reply is not None:
             if views:
                 self._transcript.remove(views[-1])
@@ -185,7 +182,7 @@ class Chat(QObject):
         self._reply_view = self._items.reply()
         self._reply_view.show_progress(self._turn.status)
         self._transcript.append(self._reply_view)
-        messages = self.messages_to_read(self.current, until=reply.parent)
+        messages = self.said.to_read(self.current, until=reply.parent)
         self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.params))
         self._idle_timer.stop()
         self._save_timer.start()
@@ -199,16 +196,6 @@ class Chat(QObject):
             return self.tr("Reading the prompt")
         title = formats.short(self._library.conversation(other).title)
         return self.tr("Waiting until the cache of “{0}” is changed").format(title)
-
-    def messages_to_read(self, conversation_id: str, until: str | None = None) -> tuple[ev.ChatMessage, ...]:
-        """What the model reads: the branch from where its context starts, without replies that say nothing."""
-        messages = self._library.messages(conversation_id)
-        start = self._library.conversation(conversation_id).context_start
-        places = [index for index, m in enumerate(messages) if m.id == start]
-        messages = messages[places[0] :] if places else messages
-        ends = [index for index, m in enumerate(messages) if m.id == until]
-        messages = messages[: ends[0] + 1] if ends else messages
-        return tuple(m.as_chat() for m in messages if m.content)
 
     def _retire_last(self) -> None:
         for item in self._transcript.items():
@@ -252,7 +239,7 @@ class Chat(QObject):
 
     def _switch(self, conversation_id: str, name: str) -> None:
         self._switching.begin(conversation_id, name)
-        messages = self.messages_to_read(conversation_id)
+        messages = self.said.to_read(conversation_id)
         self._engine.submit(ev.SwitchScheme(conversation_id, name, messages, self.params))
         self._switching.show(self.current)
         self._turn_state_changed()
@@ -270,9 +257,9 @@ class Chat(QObject):
 
     def delete(self, conversation_id: str) -> None:
         """Take it off the list; `deleting` can bring it back."""
+        self.deleting.delete(conversation_id)
         self._engine.stop(conversation_id)
         self._switching.take(conversation_id)
-        self.deleting.delete(conversation_id)
         if conversation_id == self.current:
             self.new()
         self.list_changed.emit()
@@ -397,6 +384,9 @@ class Chat(QObject):
         if self._turn is None:
             self._cache.save()
 
+    def _model_name(self) -> str:
+        return self.model.name if self.model else ""
+
     def _context_tokens(self) -> int:
         return self.model.context_tokens if self.model else 0
 
@@ -449,50 +439,35 @@ class Chat(QObject):
 
     # ------------------------------------------------------------ when the context is full
 
-    def _last_user_message(self) -> Message:
-        return next(m for m in reversed(self._library.messages(self.current)) if m.role == "user")
-
     def on_drop_turns(self, turns: int) -> None:
-        read = self.messages_to_read(self.current)
-        users = [m.message_id for m in read if m.role == "user"]
-        reply = self._writing.now(partial(self._drop_before, users[turns])) if self._free() else None
+        users = [m.message_id for m in self.said.to_read(self.current) if m.role == "user"]
+        message = self.said.last_by_user(self.current)
+        if message is None or not self._free():
+            return
+        reply = self._writing.now(partial(self.said.answer_from, users[turns], message, self._wanted_scheme()))
         if reply is not None:
             self.open(self.current)
             self._transcript.remove(self._transcript.items()[-1])  # as it was stored; the new one takes its place
             self._generate(reply)
 
-    def _drop_before(self, message_id: str) -> Message:
-        self._library.set_context_start(self.current, message_id)
-        return self._library.begin_reply(self.current, self._wanted_scheme(), self._last_user_message().id)
-
     def on_move_to_new(self) -> None:
-        message = self._last_user_message()
-        reply = self._writing.now(partial(self._move_to_new, message)) if self._free() else None
+        message = self.said.last_by_user(self.current)
+        if message is None or not self._free():
+            return
+        reply = self._writing.now(partial(self.said.move, message, self.scheme, self._model_name()))
         if reply is not None:
             self.new()
             self._show_said(message.content, reply)
 
-    def _move_to_new(self, message: Message) -> Message:
-        self._take_back(message)
-        return self._write_down("", message.content)
-
     def on_take_back(self) -> None:
-        message = self._last_user_message()
-        left = self._writing.now(partial(self._take_back, message))
-        if left is not None:
+        message = self.said.last_by_user(self.current)
+        left = self._writing.now(partial(self.said.take_back, message)) if message else None
+        if message is not None and left is not None:
             self._composer.give_back(message.content)
             if left:
                 self.open(message.conversation)
             else:
                 self.new()
-
-    def _take_back(self, message: Message) -> bool:
-        """Remove a message without a reply, and a conversation that says nothing else: false when that is gone."""
-        self._library.remove_message(message.id)
-        left = bool(self._library.messages(message.conversation))
-        if not left:
-            self._library.delete(message.conversation)
-        return left
 
     # ------------------------------------------------------------ switches and snapshots
 

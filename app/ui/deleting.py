@@ -32,10 +32,11 @@ class Deleting(QObject):
         self._deleted = self.title = self._words = ""
 
     def delete(self, conversation_id: str) -> None:
+        title = self._library.conversation(conversation_id).title
+        self._library.delete(conversation_id)  # first: where it can't be, nothing has changed
         if self._deleted:
             self._discard(self._deleted)
-        self._deleted, self.title = conversation_id, self._library.conversation(conversation_id).title
-        self._library.delete(conversation_id)
+        self._deleted, self.title = conversation_id, title
         self._notices.dismiss(self._words)
         self._words = self.tr("“{0}” was deleted.").format(formats.short(self.title))
         undo = partial(self.undo_of, conversation_id)

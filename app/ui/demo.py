@@ -310,7 +310,7 @@ class Script(QObject):
         kept = file.read_bytes()
         engine.event_emitted.disconnect(chat.on_engine_event)  # the window must not hear of this turn
         self._events.clear()
-        messages = (*chat.messages_to_read(chat.current), ev.ChatMessage("reference", "user", text))
+        messages = (*chat.said.to_read(chat.current), ev.ChatMessage("reference", "user", text))
         engine.submit(ev.Generate(chat.current, "reference-reply", messages, chat.scheme, PARAMS))
         finished = self.wait_for(ev.TurnFinished, "the reply without a reload")
         engine.submit(ev.DiscardCache(chat.current))

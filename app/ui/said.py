@@ -1,0 +1,60 @@
+"""What is said in a conversation: what the model reads of it, and what each choice of the user changes in the library.
+
+Steps of several calls are meant to be one transaction: see Writing.now.
+"""
+
+from __future__ import annotations
+
+from app.events import ChatMessage
+from app.library.conversations import Library
+from app.library.records import Message
+
+
+class Said:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def to_read(self, conversation_id: str, until: str | None = None) -> tuple[ChatMessage, ...]:
+        """What the model reads: the branch from where its context starts, without replies that say nothing."""
+        messages = self._library.messages(conversation_id)
+        start = self._library.conversation(conversation_id).context_start
+        places = [index for index, m in enumerate(messages) if m.id == start]
+        messages = messages[places[0] :] if places else messages
+        ends = [index for index, m in enumerate(messages) if m.id == until]
+        messages = messages[: ends[0] + 1] if ends else messages
+        return tuple(m.as_chat() for m in messages if m.content)
+
+    def last_by_user(self, conversation_id: str) -> Message | None:
+        messages = self._library.messages(conversation_id)
+        return next((m for m in reversed(messages) if m.role == "user"), None)
+
+    # ------------------------------------------------------------ steps; each returns the place of a new reply
+
+    def say(self, conversation_id: str, text: str, scheme: str) -> Message:
+        return self.answer(self._library.add_user_message(conversation_id, text), scheme)
+
+    def say_first(self, text: str, scheme: str, model: str) -> Message:
+        """In a new conversation."""
+        return self.say(self._library.create(scheme, model).id, text, scheme)
+
+    def answer(self, message: Message, scheme: str) -> Message:
+        """Once more, if it was answered before: that stays as another branch."""
+        return self._library.begin_reply(message.conversation, scheme, message.id)
+
+    def answer_from(self, start: str, message: Message, scheme: str) -> Message:
+        """The model reads from `start` on."""
+        self._library.set_context_start(message.conversation, start)
+        return self.answer(message, scheme)
+
+    def move(self, message: Message, scheme: str, model: str) -> Message:
+        """A message without a reply goes into a new conversation."""
+        self.take_back(message)
+        return self.say_first(message.content, scheme, model)
+
+    def take_back(self, message: Message) -> bool:
+        """Remove a message without a reply, and a conversation that says nothing else: false when that is gone."""
+        self._library.remove_message(message.id)
+        left = bool(self._library.messages(message.conversation))
+        if not left:
+            self._library.delete(message.conversation)
+        return left
