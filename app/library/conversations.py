@@ -16,7 +16,18 @@ from types import TracebackType
 from app import paths
 from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library.database import open_database
-from app.library.records import ChartPoint, Conversation, Message, Role, State, Switch, read_conversation, read_message
+from app.library.records import (
+    ChartPoint,
+    Conversation,
+    Message,
+    Role,
+    State,
+    Switch,
+    read_conversation,
+    read_message,
+    read_point,
+    read_switch,
+)
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
@@ -63,10 +74,9 @@ class Library:
 
     def conversations(self) -> list[Conversation]:
         """All that aren't deleted, the latest first. A damaged row is left out and logged; it hides no other."""
-        rows = self._db.execute(
-            _SELECT_CONVERSATIONS + " WHERE c.deleted IS NULL ORDER BY c.updated DESC, c.rowid DESC"
-        )
-        return [made for row in rows if (made := read_conversation(row)) is not None]
+        rows = self._db.execute(_SELECT_CONVERSATIONS + " WHERE c.deleted IS NULL ORDER BY c.rowid DESC")
+        made = [made for row in rows if (made := read_conversation(row)) is not None]
+        return sorted(made, key=lambda conversation: conversation.updated, reverse=True)
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Raises KeyError."""
@@ -212,14 +222,12 @@ class Library:
             )
 
     def samples(self, conversation_id: str) -> list[ChartPoint]:
-        rows = self._db.execute(
-            "SELECT tokens, used_bytes, scheme FROM samples WHERE conversation = ? ORDER BY seq", (conversation_id,)
-        )
-        return [ChartPoint(row["tokens"], row["used_bytes"], row["scheme"]) for row in rows]
+        rows = self._db.execute("SELECT * FROM samples WHERE conversation = ? ORDER BY seq", (conversation_id,))
+        return [made for row in rows if (made := read_point(row)) is not None]
 
     def switches(self, conversation_id: str) -> list[Switch]:
         rows = self._db.execute("SELECT * FROM switches WHERE conversation = ? ORDER BY seq", (conversation_id,))
-        return [Switch(**{name: row[name] for name in Switch.__dataclass_fields__}) for row in rows]
+        return [made for row in rows if (made := read_switch(row)) is not None]
 
     # ------------------------------------------------------------ cache files
 

@@ -117,7 +117,7 @@ def open_database(path: Path) -> OpenedDatabase:
     """
     try:
         return OpenedDatabase(_connect(path), "")
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a damaged schema's names may be no text at all
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _NOT_DAMAGE:
             raise AppError(
                 f"The conversations in {path} can't be opened: {error}. They are untouched.",
@@ -142,21 +142,25 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version < 0:
+            raise sqlite3.DatabaseError(f"version {version}")
         if version > len(MIGRATIONS):
             raise AppError(
                 f"The conversations in {path} were written by a later version of this program. They are untouched.",
                 "Install that version again to read them.",
                 f"database version {version}, known {len(MIGRATIONS)}",
             )
-        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise sqlite3.DatabaseError("quick_check found damage")
+        if (found := connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(f"integrity_check: {found}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         for number in range(version, len(MIGRATIONS)):
             # Script and number in one transaction: a crash leaves the old version or the new one, nothing between.
             connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
-        connection.execute("SELECT count(*) FROM conversations").fetchone()
+        for table, layout in _layout().items():
+            if _layout_of(connection, table) != layout:
+                raise sqlite3.DatabaseError(f"the description of {table} is damaged")
     except BaseException:
         connection.close()
         raise
@@ -173,23 +177,52 @@ def _set_aside(path: Path) -> Path:
     return aside
 
 
+def _layout() -> dict[str, list[tuple[object, ...]]]:
+    """What every table must look like, from the migrations themselves."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for script in MIGRATIONS:
+            fresh.executescript(script)
+        tables = [name for (name,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {table: _layout_of(fresh, table) for table in tables}
+
+
+def _layout_of(connection: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
+    return [
+        tuple(row)
+        for question in ("table_info", "foreign_key_list")
+        for row in connection.execute(f"PRAGMA {question}({table})")
+    ]
+
+
 def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
-    """Copy the rows of `damaged` that can still be read into a fresh database. Returns the count of conversations."""
-    columns = {
-        table: [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
-        for table in ("conversations", "messages")
-    }
-    copied = {"conversations": 0, "messages": 0}
+    """Copy the rows of `damaged` that can still be read into a fresh database. Returns the count of conversations.
+
+    Cache files name themselves, so their table is left behind.
+    """
+    copied = 0
     with closing(sqlite3.connect(damaged)) as source:
         source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for table, names in columns.items():
-            put = f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(names))})"
+        for table in ("conversations", "messages", "samples", "switches"):
+            columns = {row["name"]: row["type"] for row in connection.execute(f"PRAGMA table_info({table})")}
+            put = f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(columns))})"
             try:
-                for row in source.execute(f"SELECT {','.join(names)} FROM {table} ORDER BY rowid"):
+                for row in source.execute(f"SELECT {','.join(columns)} FROM {table} ORDER BY rowid"):
+                    values = [_fitting(value, kind) for value, kind in zip(row, columns.values(), strict=True)]
                     try:
-                        copied[table] += connection.execute(put, row).rowcount
+                        added = connection.execute(put, values).rowcount
                     except sqlite3.IntegrityError as error:
                         log.warning("a row of %s is lost: %s", table, error)
-            except sqlite3.DatabaseError as error:
+                    else:
+                        copied += added if table == "conversations" else 0
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 log.warning("the rest of %s can't be read: %s", table, error)
-    return copied["conversations"]
+    return copied
+
+
+def _fitting(value: object, kind: str) -> object:
+    """`value` in its column's type, else the copy would be found damaged again."""
+    if value is None:
+        return None
+    if kind == "TEXT":
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return value if isinstance(value, int | float) else 0

@@ -1,11 +1,15 @@
-"""What the library hands out, and how a row becomes one of these; a damaged row becomes None and a line in the log."""
+"""What the library hands out, and how a row becomes one of these.
+
+A damaged field gets a sound default; a row that can't do without it is left out, and hides no other."""
 
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from app.events import ChatMessage
 
@@ -15,6 +19,7 @@ Role = Literal["system", "user", "assistant"]
 State = Literal["complete", "partial", "interrupted", "failed"]
 _STATES = ("complete", "partial", "interrupted", "failed")
 _ROLES = ("system", "user", "assistant")
+_METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
 
 
 @dataclass(frozen=True)
@@ -86,54 +91,145 @@ class Switch:
 
 
 def read_conversation(row: sqlite3.Row) -> Conversation | None:
-    try:
-        return Conversation(
-            id=_text(row["id"]),
-            title=_text(row["title"]),
-            scheme=_text(row["scheme"]),
-            model=_text(row["model"]),
-            leaf=None if row["leaf"] is None else _text(row["leaf"]),
-            cached_tokens=int(row["cached_tokens"]),
-            cached_bytes=int(row["cached_bytes"]),
-            snapshot_bytes=int(row["snapshot_bytes"]),
-            created=float(row["created"]),
-            updated=float(row["updated"]),
-            context_start=None if row["context_start"] is None else _text(row["context_start"]),
-        )
-    except (TypeError, ValueError) as error:
-        log.warning("a damaged conversation is left out: %s", error)
-        return None
+    return _guarded(_conversation, row)
 
 
 def read_message(row: sqlite3.Row) -> Message | None:
+    return _guarded(_message, row)
+
+
+def read_point(row: sqlite3.Row) -> ChartPoint | None:
+    return _guarded(_point, row)
+
+
+def read_switch(row: sqlite3.Row) -> Switch | None:
+    return _guarded(_switch, row)
+
+
+def is_scheme(name: object) -> bool:
+    """What turboquant.schemes.parse would take; asked here, since its import brings MLX, and the window comes first."""
+    return isinstance(name, str) and re.fullmatch(r"none|turbo[2348]|turbo[02348]v[2348]", name) is not None
+
+
+# ---------------------------------------------------------------- one row, field by field
+
+DEFAULT_SCHEME = "turbo4"
+# Past these a number is damage: it would only stretch an axis, or fit no date.
+MOST_TOKENS = 1 << 31
+MOST_BYTES = 1 << 50
+MOST_SECONDS = 1e9
+LATEST = 32503680000.0  # the year 3000
+_REQUIRED: Any = object()
+
+T = TypeVar("T")
+
+
+def _guarded(make: Callable[[_Fields], T], row: sqlite3.Row) -> T | None:
+    """The record, or None and a line in the log where a field that it can't do without is damaged."""
     try:
-        role, state = row["role"], row["state"]
-        if role not in _ROLES or state not in _STATES:
-            raise ValueError(f"role {role!r}, state {state!r}")
-        return Message(
-            id=_text(row["id"]),
-            conversation=_text(row["conversation"]),
-            parent=None if row["parent"] is None else _text(row["parent"]),
-            role=role,
-            content=_text(row["content"]),
-            state=state,
-            error=_text(row["error"]),
-            scheme=_text(row["scheme"]),
-            prompt_tokens=int(row["prompt_tokens"]),
-            reused_tokens=int(row["reused_tokens"]),
-            generated_tokens=int(row["generated_tokens"]),
-            prefill_tokens_per_s=float(row["prefill_tokens_per_s"]),
-            tokens_per_s=float(row["tokens_per_s"]),
-            created=float(row["created"]),
-        )
-    except (TypeError, ValueError) as error:
-        log.warning("a damaged message is left out: %s", error)
+        return make(_Fields(row))
+    except (ValueError, IndexError) as error:
+        log.warning("a damaged row is left out: %s", error)
         return None
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bytes):  # a damaged type byte turns text into a blob of the same bytes
-        return value.decode("utf-8", "replace")
-    if not isinstance(value, str):
-        raise TypeError(f"text expected, found {type(value).__name__}")
-    return value
+class _Fields:
+    """A row's values, each of the type and in the range that the program counts on.
+
+    A damaged one becomes `default`; without a default it raises ValueError. A missing column raises IndexError.
+    """
+
+    def __init__(self, row: sqlite3.Row) -> None:
+        self._row = row
+
+    def text(self, name: str, default: str = _REQUIRED) -> str:
+        value = self._row[name]
+        if isinstance(value, bytes):  # a damaged type byte turns text into a blob of the same bytes
+            return value.decode("utf-8", "replace")
+        return str(value) if isinstance(value, str) else self._damaged(name, default)
+
+    def link(self, name: str) -> str | None:
+        """A message's id, or None. A damaged one names nothing."""
+        return None if self._row[name] is None else self.text(name, "")
+
+    def identity(self, name: str) -> str:
+        value = self.text(name)
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", value):
+            self._damaged(name, _REQUIRED)
+        return value
+
+    def word(self, name: str, words: Collection[str], default: str = _REQUIRED) -> Any:
+        value = self._row[name]
+        return value if value in words else self._damaged(name, default)
+
+    def scheme(self, name: str, default: str = _REQUIRED) -> str:
+        value = self._row[name]
+        return str(value) if is_scheme(value) else self._damaged(name, default)
+
+    def whole(self, name: str, most: int, default: int = _REQUIRED) -> int:
+        value = self._row[name]
+        return int(value) if type(value) is int and 0 <= value <= most else self._damaged(name, default)
+
+    def real(self, name: str, most: float, default: float = 0.0) -> float:
+        value = self._row[name]
+        # A NaN fails both comparisons.
+        return float(value) if isinstance(value, int | float) and 0 <= value <= most else self._damaged(name, default)
+
+    def _damaged(self, name: str, default: Any) -> Any:
+        if default is _REQUIRED:
+            raise ValueError(f"{name} is {self._row[name]!r:.60}")
+        log.warning("a damaged %s is taken for %r", name, default)
+        return default
+
+
+def _conversation(row: _Fields) -> Conversation:
+    return Conversation(
+        id=row.identity("id"),
+        title=row.text("title", ""),
+        scheme=row.scheme("scheme", DEFAULT_SCHEME),
+        model=row.text("model", ""),
+        leaf=row.link("leaf"),
+        cached_tokens=row.whole("cached_tokens", MOST_TOKENS, 0),
+        cached_bytes=row.whole("cached_bytes", MOST_BYTES, 0),
+        snapshot_bytes=row.whole("snapshot_bytes", MOST_BYTES, 0),
+        created=row.real("created", LATEST),
+        updated=row.real("updated", LATEST),
+        context_start=row.link("context_start"),
+    )
+
+
+def _message(row: _Fields) -> Message:
+    return Message(
+        id=row.identity("id"),
+        conversation=row.identity("conversation"),
+        parent=row.link("parent"),
+        role=row.word("role", _ROLES),
+        content=row.text("content"),
+        state=row.word("state", _STATES, "interrupted"),
+        error=row.text("error", ""),
+        scheme=row.text("scheme", ""),
+        prompt_tokens=row.whole("prompt_tokens", MOST_TOKENS, 0),
+        reused_tokens=row.whole("reused_tokens", MOST_TOKENS, 0),
+        generated_tokens=row.whole("generated_tokens", MOST_TOKENS, 0),
+        prefill_tokens_per_s=row.real("prefill_tokens_per_s", MOST_TOKENS),
+        tokens_per_s=row.real("tokens_per_s", MOST_TOKENS),
+        created=row.real("created", LATEST),
+    )
+
+
+def _point(row: _Fields) -> ChartPoint:
+    return ChartPoint(row.whole("tokens", MOST_TOKENS), row.whole("used_bytes", MOST_BYTES), row.scheme("scheme"))
+
+
+def _switch(row: _Fields) -> Switch:
+    return Switch(
+        after_message=row.link("after_message"),
+        from_scheme=row.scheme("from_scheme"),
+        to_scheme=row.scheme("to_scheme"),
+        tokens=row.whole("tokens", MOST_TOKENS),
+        bytes_before=row.whole("bytes_before", MOST_BYTES),
+        bytes_after=row.whole("bytes_after", MOST_BYTES),
+        method=row.word("method", _METHODS, ""),
+        seconds=row.real("seconds", MOST_SECONDS),
+        created=row.real("created", LATEST),
+    )

@@ -12,6 +12,9 @@ import pytest
 from app.events import ChatMessage, MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library import conversations
 from app.library.conversations import Library
+from app.library.records import is_scheme
+from turboquant import schemes
+from turboquant.errors import UnknownScheme
 
 
 @pytest.fixture
@@ -226,8 +229,23 @@ def test_a_damaged_message_hides_no_other(library: Library, path: Path, damage: 
 
 def test_a_damaged_conversation_hides_no_other(library: Library) -> None:
     first, second = talk(library, "one"), talk(library, "two")
-    library._db.execute("UPDATE conversations SET created = 'yesterday' WHERE id = ?", (first,))
+    library._db.execute("UPDATE conversations SET created = 'yesterday', updated = 1e300 WHERE id = ?", (first,))
+    assert [(c.id, c.updated > 0) for c in library.conversations()] == [(second, True), (first, False)]
+    library._db.execute("PRAGMA foreign_keys = OFF")
+    library._db.execute("UPDATE conversations SET id = 'a/b' WHERE id = ?", (first,))  # no file can be named like this
     assert [c.id for c in library.conversations()] == [second]
+
+
+def test_what_counts_as_a_scheme() -> None:
+    for key in range(10):
+        for name in (f"turbo{key}", *(f"turbo{key}v{value}" for value in range(10))):
+            try:
+                valid = bool(schemes.parse(name))
+            except UnknownScheme:
+                valid = False
+            assert is_scheme(name) is valid
+    assert is_scheme("none")
+    assert not is_scheme(None)
 
 
 def test_a_parent_link_in_a_circle_ends(library: Library) -> None:

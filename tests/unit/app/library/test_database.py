@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.errors import AppError
+from app.events import MemorySample, SchemeSwitched
 from app.library import database
 from app.library.conversations import Library
 
@@ -24,6 +26,8 @@ def fill(path: Path, count: int = 30) -> None:
         for number in range(count):
             conversation = library.create("turbo4").id
             library.add_user_message(conversation, f"Question {number} " + "word " * 200)
+            library.record_samples([MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0)])
+            library.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
 
 
 def test_the_version_counts_the_migrations(path: Path) -> None:
@@ -94,6 +98,25 @@ def test_what_can_be_read_of_a_damaged_file_is_copied(path: Path) -> None:
         assert len(library.conversations()) > 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"cached_tokens", b"caghed_tokens"),
+        (b"bytes_after", b"bytes_\xffter"),
+        (b"conversations(id)", b"conversatkons(id)"),
+        (b"title TEXT", b"title TEXU"),
+    ],
+)
+def test_a_damaged_description_is_mended_once(path: Path, old: bytes, new: bytes) -> None:
+    fill(path, 2)
+    path.write_bytes(path.read_bytes().replace(old, new))
+    with Library(path) as library:
+        assert "damaged" in library.notice
+    with Library(path) as again:
+        assert again.notice == ""
+        again.create("turbo4")
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObject) -> None:
@@ -116,7 +139,10 @@ def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObj
         return
     with library:
         for conversation in library.conversations():
+            datetime.date.fromtimestamp(conversation.updated)
             library.messages(conversation.id)
+            library.samples(conversation.id)
+            library.switches(conversation.id)
         made = library.create("turbo4")
         library.add_user_message(made.id, "It goes on")
         assert [m.content for m in library.messages(made.id)] == ["It goes on"]

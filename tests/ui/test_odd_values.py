@@ -1,0 +1,62 @@
+"""A database whose file is sound and whose values are not: every conversation opens, and none hides another."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.library import database
+from tests.ui.conftest import Bench
+from tests.ui.fake_engine import FakeEngine
+
+ODD = (9e999, 1e300, -1e12, -5, 9_000_000_000_000_000_000, "x", "", b"\xff\x00", "nope", 0.5)
+
+
+def columns() -> list[str]:
+    with sqlite3.connect(":memory:") as fresh:
+        for script in database.MIGRATIONS:
+            fresh.executescript(script)
+        tables = [name for (name,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = [(table, row[1]) for table in tables for row in fresh.execute(f"PRAGMA table_info({table})")]
+    # Links between rows have tests of their own, and `deleted` is a wish that is fulfilled at the start.
+    return [f"{table}.{name}" for table, name in found if name not in ("seq", "id", "conversation", "deleted")]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory, qapp: object) -> bytes:
+    """A database with a few conversations, samples, switches and a cache file each."""
+    folder = tmp_path_factory.mktemp("sound")
+    bench = Bench(FakeEngine(), folder)
+    bench.load()
+    for number in range(4):
+        bench.chat.new()
+        for text, scheme in ((f"number {number}", "turbo2"), ("again", "turbo4")):
+            bench.say(text)
+            bench.pick(scheme)
+    bench.close()
+    return (folder / "library.db").read_bytes()
+
+
+@pytest.mark.parametrize("column", columns())
+def test_every_conversation_opens(start: Callable[..., Bench], tmp_path: Path, sound: bytes, column: str) -> None:
+    table, name = column.split(".")
+    for shift in (0, 4, 8) if table == "conversations" else (0,):  # it has four rows only
+        (tmp_path / "library.db").write_bytes(sound)
+        with sqlite3.connect(tmp_path / "library.db") as raw:
+            for (row,) in raw.execute(f"SELECT rowid FROM {table}").fetchall():
+                raw.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (ODD[(row + shift) % len(ODD)], row))
+        raw.close()
+        bench = start()
+        listed = bench.library.conversations()
+        assert len(listed) == 4
+        for conversation in listed:
+            bench.chat.open(conversation.id)
+            bench.rest()
+            bench.panel.chart.grab()
+        bench.window.grab()
+        bench.say("more")
+        assert bench.said()[-1] == "more"
+        bench.close()
