@@ -180,7 +180,8 @@ class TokenBatch:
 class MemorySample:
     """Measured bytes of one conversation's cache at `tokens` cached tokens, at most 4 a second.
 
-    `predicted` is what each other scheme would take at the same count (name, bytes): drawn dashed.
+    `predicted` is what each scheme would take at the same count (name, bytes). `curves` is the same at counts between
+    which it is a straight line (name, ((tokens, bytes), …)), going on as it ends: drawn dashed.
     """
 
     conversation_id: str
@@ -196,6 +197,7 @@ class MemorySample:
     peak_bytes: int
     resident_bytes: int
     predicted: tuple[tuple[str, int], ...] = ()
+    curves: tuple[tuple[str, tuple[tuple[int, int], ...]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from app.events import (
 )
 from turboquant import TurboQuantCache, make_cache, plan, report, schemes, snapshot
 from turboquant.errors import SnapshotDamaged
+from turboquant.segments import Policy
 
 # A stop acts between two steps of prefill: small enough for a second on a laptop's CPU.
 CPU_PREFILL_STEP = 128
@@ -39,6 +40,7 @@ GPU_PREFILL_STEP = 512
 MIN_KEPT_TOKENS = 64
 
 _process = psutil.Process()
+Curves = tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
 
 
 class Session:
@@ -52,6 +54,7 @@ class Session:
         self.tokens: list[int] = []
         self.dirty = False
         self.loaded = loaded
+        self._curves: tuple[tuple[str, ...], Curves] | None = None  # for which reasons of the layers, and the curves
         self._step = CPU_PREFILL_STEP if mx.default_device() == mx.cpu else GPU_PREFILL_STEP
 
     # ------------------------------------------------------------ storing
@@ -82,6 +85,7 @@ class Session:
         """Hold nothing."""
         self.caches = make_cache(self.loaded.model, self.scheme)
         self.tokens = []
+        self._curves = None
         mx.clear_cache()
 
     @property
@@ -189,7 +193,24 @@ class Session:
             peak_bytes=mx.get_peak_memory(),
             resident_bytes=_process.memory_info().rss,
             predicted=tuple((s.name, report.predict(self.caches, s, measured.tokens)) for s in schemes.SCHEMES),
+            curves=self._predicted_curves() if measured.tokens else (),
         )
+
+    def _predicted_curves(self) -> Curves:
+        """What each scheme takes by tokens: raw up to where packing begins, then block by block, drawn through the
+        middle of a block's raw and packed state. Computed again only when a layer has found a reason to stay raw.
+        """
+        layers = plan.packable(self.caches)
+        reasons = tuple(cache.reason for cache in layers)
+        if self._curves is None or self._curves[0] != reasons:
+            policy = layers[0].policy if layers else Policy()
+            bend = policy.first + policy.tail + policy.block // 2
+            counts = (0, bend, bend + 64 * policy.block)
+            curves = tuple(
+                (s.name, tuple((n, report.predict(self.caches, s, n)) for n in counts)) for s in schemes.SCHEMES
+            )
+            self._curves = reasons, curves
+        return self._curves[1]
 
 
 def _arrays(cache: Any) -> Any:

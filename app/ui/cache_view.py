@@ -78,7 +78,9 @@ class CacheView(QObject):
     def measured(self, event: ev.MemorySample, context_tokens: int) -> None:
         if not event.tokens:
             return
-        if self.history(event.conversation_id).add(Point.of(event)):
+        history = self.history(event.conversation_id)
+        history.curves = dict(event.curves)
+        if history.add(Point.of(event)):
             self._unsaved.append(event)
         if event.conversation_id == self._current:
             self._panel.show_sample(event, context_tokens)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from app.events import MemorySample
 
 BASELINE = "none"
-# The schemes whose what-if lines are drawn first; the others follow while there is room.
-FAMILIAR = ("turbo4", "turbo2", "turbo0v4", "turbo3")
-WHAT_IF_POINTS = 12
+# Whose what-if lines are drawn, beside the conversation's own.
+COMPARED = ("turbo0v4", "turbo8", "turbo4", "turbo3", "turbo2")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class History:
 
     points: list[Point] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
+    curves: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)  # predicted: see MemorySample
 
     def add(self, point: Point) -> bool:
         """False when nothing was new: the newest point is then only told what is predicted."""
@@ -80,15 +81,29 @@ class History:
             best += 1
         return self.points[best]
 
-    def what_if(self, scheme: str) -> float:
-        """Bytes a token that `scheme` would take, 0 where that isn't known.
+    def forecast(self, scheme: str, start: int, end: int) -> list[tuple[float, float]]:
+        """The predicted line of `scheme` between two counts, as (tokens, bytes); empty where nothing is known."""
+        knots = self.curves.get(scheme, ())
+        if len(knots) < 2:
+            return []
+        counts = [start, *(tokens for tokens, _ in knots if start < tokens < end), end]
+        return [(tokens, _on_line(knots, tokens)) for tokens in counts]
 
-        From the newest predictions together: single ones go up and down as tokens wait to be packed.
-        """
-        latest = [p for p in self.points[-WHAT_IF_POINTS:] if p.predicted and p.tokens >= 0.8 * self.last_tokens()]
-        values = [(p.tokens, dict(p.predicted).get(scheme)) for p in latest]
-        known = [(tokens, size) for tokens, size in values if size is not None and tokens]
-        return sum(size for _, size in known) / sum(tokens for tokens, _ in known) if known else 0.0
+    def predicted(self, point: Point, scheme: str) -> float:
+        """What `scheme` would take at a point: as predicted with it, else from the line; 0: unknown."""
+        known = dict(point.predicted).get(scheme)
+        if known is not None:
+            return known
+        line = self.forecast(scheme, point.tokens, point.tokens)
+        return line[0][1] if line else 0.0
+
+    def is_raw(self, point: Point) -> bool:
+        """Whether a scheme that packs has packed nothing yet: while a prompt is read, and in a short conversation."""
+        return point.scheme != BASELINE and 0 < 0.99 * self.fp16_per_token() * point.tokens <= point.used_bytes
+
+    def marker_groups(self) -> list[list[Marker]]:
+        """The changes, those at one count together."""
+        return [list(group) for _, group in groupby(self.markers, key=lambda marker: marker.tokens)]
 
 
 def nice_step(span: float, most: int) -> float:
@@ -125,12 +140,8 @@ def spread(wanted: Sequence[float], gap: float, top: float, bottom: float) -> li
     return placed
 
 
-def distinct(values: Iterable[tuple[str, float]], taken: Iterable[float], apart: float, most: int) -> list[str]:
-    """Names whose values stand at least `apart` from those taken and from each other, in order, at most `most`."""
-    used: list[float] = list(taken)
-    names: list[str] = []
-    for name, value in values:
-        if len(names) < most and all(abs(value - other) >= apart for other in used):
-            names.append(name)
-            used.append(value)
-    return names
+def _on_line(knots: Sequence[tuple[int, int]], tokens: int) -> float:
+    """The value at `tokens` of straight lines through `knots`, which go on as they end."""
+    place = min(max(bisect_left([at for at, _ in knots], tokens), 1), len(knots) - 1)
+    (x0, y0), (x1, y1) = knots[place - 1], knots[place]
+    return y0 + (y1 - y0) * (tokens - x0) / (x1 - x0)

@@ -1,22 +1,24 @@
 """The live chart: measured bytes of a conversation's cache against its tokens.
 
-Solid accent: measured. Dashed: what other schemes would take. Grey: fp16, the ceiling. Lines end at the plot's right
-edge and are named beside it, switches are named above it, so that no label crosses a line.
+Solid accent: measured, paler while everything is still raw. Dashed: what other schemes would take. Grey: fp16, the
+ceiling. Lines end at the plot's right edge and are named beside it, switches are named above it, so that no label
+crosses a line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui import formats, theme
-from app.ui.chart_data import BASELINE, FAMILIAR, History, Marker, Point, axis_end, distinct, spread, ticks
+from app.ui.chart_data import BASELINE, COMPARED, History, Marker, Point, axis_end, spread, ticks
 
-OTHERS = 4
+# Fewer tokens than this stay raw even at rest: nothing fills a block beside the first and the newest ones.
+SHORT_TOKENS = 100
 LABEL_SCALE = 0.8
 
 
@@ -52,7 +54,6 @@ class MemoryChart(QWidget):
         self.setAccessibleName(self.tr("Memory of this conversation"))
         self.history = History()
         self._scheme = ""
-        self._compared: list[str] = []
         self._hover: Point | None = None
         theme.theme().changed.connect(self.on_theme_changed)
 
@@ -184,29 +185,25 @@ class MemoryChart(QWidget):
             painter.setPen(QPen(QColor(colors.ceiling), 1.4))
             painter.drawLine(scale.at(0, 0), scale.at(scale.end_tokens, per_token * scale.end_tokens))
             names.append((scale.y(per_token * scale.end_tokens), "fp16", colors.muted, False))
-        slopes = {scheme: self.history.what_if(scheme) for scheme in self._known_schemes()}
-        ends = [(scheme, scale.y(slope * scale.end_tokens)) for scheme, slope in slopes.items() if slope]
-        current_end = [y for scheme, y in ends if scheme == self._scheme]
-        self._compared = distinct(
-            [end for end in ends if end[0] != self._scheme], [n[0] for n in names] + current_end, 9.0, OTHERS
-        )
-        for scheme, end in ends:
+        last = self.history.points[-1]
+        for scheme in self._drawn():
             current = scheme == self._scheme
-            if not current and scheme not in self._compared:
+            line = self.history.forecast(scheme, last.tokens if current else 0, scale.end_tokens)
+            if not line:
                 continue
+            if current:
+                line[0] = (last.tokens, last.used_bytes)
             pen = QPen(QColor(colors.accent if current else colors.what_if), 1.2)
             pen.setDashPattern([4, 3])
-            painter.setPen(pen)
-            last = self.history.points[-1]
-            start = scale.at(last.tokens, last.used_bytes) if current else scale.at(0, 0)
-            painter.drawLine(start, QPointF(scale.plot.right(), end))
-            names.append((end, scheme, colors.accent if current else colors.muted, current))
+            places = [scale.at(*knot) for knot in line]
+            self._polyline(painter, pen, places)
+            names.append((places[-1].y(), scheme, colors.accent if current else colors.muted, current))
         self._paint_names(painter, scale, sorted(names))
 
-    def _known_schemes(self) -> list[str]:
-        latest = next((p for p in reversed(self.history.points) if p.predicted), None)
-        names = [name for name, _ in latest.predicted if name != BASELINE] if latest else []
-        return [n for n in FAMILIAR if n in names] + [n for n in names if n not in FAMILIAR]
+    def _drawn(self) -> list[str]:
+        """The schemes with a predicted line: always the same ones, and the conversation's own."""
+        own = [] if self._scheme in (*COMPARED, BASELINE) else [self._scheme]
+        return [*COMPARED, *own]
 
     def _paint_names(self, painter: QPainter, scale: _Scale, names: Sequence[tuple[float, str, str, bool]]) -> None:
         metrics, plot = self._metrics(), scale.plot
@@ -224,30 +221,28 @@ class MemoryChart(QWidget):
         painter.setFont(theme.font(LABEL_SCALE))
 
     def _paint_markers(self, painter: QPainter, scale: _Scale) -> None:
-        """Names above the plot from the newest back, where there is room; a tick for each in any case."""
+        """A tick for each; names above it from the newest back, where there is room: hovering tells the others."""
         colors, metrics = theme.colors(), self._metrics()
         height, free_right = metrics.height(), float(self.width())
-        for marker in reversed(self.history.markers):
-            x = round(scale.x(marker.tokens)) + 0.5
-            upper = min(scale.y(marker.bytes_before), scale.y(marker.bytes_after))
+        for group in reversed(self.history.marker_groups()):
+            first, last = group[0], group[-1]
+            x = round(scale.x(first.tokens)) + 0.5
+            upper = min(scale.y(max(m.bytes_before, m.bytes_after)) for m in group)
             painter.setPen(QPen(QColor(colors.line), 1))
             painter.drawLine(QPointF(x, scale.plot.top() - 3), QPointF(x, upper))
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.accent))
             top = scale.plot.top() - 3
             painter.drawPolygon(QPolygonF([QPointF(x - 3.5, top - 5), QPointF(x + 3.5, top - 5), QPointF(x, top)]))
-            names, sizes = self._marker_words(marker)
+            names, sizes = self._marker_words(
+                replace(first, to_scheme=last.to_scheme, bytes_after=last.bytes_after)
+            )  # fmt: skip
             width = max(metrics.horizontalAdvance(names), metrics.horizontalAdvance(sizes)) + 4
-            left = min(x - width / 2, free_right - width)
-            if left < 0:
-                left = 0.0
-                if width > free_right:
-                    continue  # no room: hovering still tells
+            left = max(0.0, min(x - width / 2, self.width() - width))
+            if left + width > free_right:
+                continue
             free_right = left - 10
             box = QRectF(left, top - 11 - 2 * height, width, height)
-            if left + width < x:  # moved aside for a newer one
-                painter.setPen(QPen(QColor(colors.line), 1))
-                painter.drawLine(QPointF(left + width / 2, top - 8), QPointF(x, top - 6))
             painter.setPen(QColor(colors.muted))
             painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, names)
             painter.setPen(QColor(colors.text))
@@ -261,21 +256,24 @@ class MemoryChart(QWidget):
         colors = theme.colors()
         accent = QColor(colors.accent)
         solid = QPen(accent, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
-        segment: list[QPointF] = [scale.at(0, 0)]
+        raw, dotted = QPen(solid), QPen(accent, 1.6, Qt.PenStyle.DotLine)
+        pale = QColor(accent)
+        pale.setAlphaF(0.45)
+        raw.setColor(pale)
+        line, pen = [scale.at(0, 0)], solid
         previous: Point | None = None
         for point in self.history.points:
-            place = scale.at(point.tokens, point.used_bytes)
-            if previous is not None and previous.scheme != point.scheme and previous.tokens == point.tokens:
-                self._polyline(painter, solid, segment)
-                dotted = QPen(accent, 1.6, Qt.PenStyle.DotLine)
-                self._polyline(painter, dotted, [segment[-1], place])
-                segment = []
-            segment.append(place)
+            switched = previous is not None and previous.scheme != point.scheme and previous.tokens == point.tokens
+            wanted = dotted if switched else raw if self.history.is_raw(point) else solid
+            if wanted is not pen:
+                self._polyline(painter, pen, line)
+                line, pen = [line[-1]], wanted
+            line.append(scale.at(point.tokens, point.used_bytes))
             previous = point
-        self._polyline(painter, solid, segment)
+        self._polyline(painter, pen, line)
         painter.setPen(QPen(QColor(colors.panel), 2))
         painter.setBrush(accent)
-        painter.drawEllipse(segment[-1], 4.6, 4.6)
+        painter.drawEllipse(line[-1], 4.6, 4.6)
 
     def _polyline(self, painter: QPainter, pen: QPen, places: list[QPointF]) -> None:
         painter.setPen(pen)
@@ -291,22 +289,23 @@ class MemoryChart(QWidget):
         painter.setPen(QPen(QColor(colors.accent), 2))
         painter.drawEllipse(place, 4, 4)
         rows = [(point.scheme, formats.data_size(point.used_bytes), True)]
-        if point.fp16_bytes:
-            rows.append(("fp16", formats.data_size(point.fp16_bytes), False))
-        rows += [
-            (n, formats.data_size(size), False)
-            for n, size in point.predicted
-            if n in (*self._compared, self._scheme) and n != point.scheme
-        ]
-        title = self.tr("{0} tokens").format(formats.count(point.tokens))
-        changes = [m for m in self.history.markers if abs(scale.x(m.tokens) - place.x()) < 5]
-        heads = [title] + [self._marker_words(m)[0] for m in changes]
+        fp16 = point.fp16_bytes or self.history.fp16_per_token() * point.tokens
+        if fp16:
+            rows.append(("fp16", formats.data_size(fp16), False))
+        others = [(self.history.predicted(point, name), name) for name in self._drawn() if name != point.scheme]
+        rows += [(name, formats.data_size(size), False) for size, name in sorted(others, reverse=True) if size]
+        heads = [self.tr("{0} tokens").format(formats.count(point.tokens))]
+        if self.history.is_raw(point):
+            reading = point.tokens >= SHORT_TOKENS
+            heads.append(self.tr("raw while reading the prompt") if reading else self.tr("all tokens still raw"))
+        for change in self.history.markers:
+            if abs(scale.x(change.tokens) - place.x()) < 5:
+                heads += self._marker_words(change)
         column = max(metrics.horizontalAdvance(row[0]) for row in rows) + 14
         sizes = max(metrics.horizontalAdvance(row[1]) for row in rows) + 4
         width = max(column + sizes, *(metrics.horizontalAdvance(head) for head in heads)) + 18
         height = metrics.height() * (len(rows) + len(heads)) + 16
-        left = place.x() + 10 if place.x() + 10 + width <= self.width() else place.x() - 10 - width
-        box = QRectF(max(0.0, left), min(plot.top(), self.height() - height - 1), width, height)
+        box = self._readout_box(place, width, height, plot)
         painter.setPen(QPen(QColor(colors.line), 1))
         painter.setBrush(QColor(colors.background))
         painter.drawRoundedRect(box, 6, 6)
@@ -325,3 +324,13 @@ class MemoryChart(QWidget):
             painter.drawText(across, Qt.AlignmentFlag.AlignRight, size)
             y += metrics.height()
         painter.setFont(theme.font(LABEL_SCALE))
+
+    def _readout_box(self, place: QPointF, width: float, height: float, plot: QRectF) -> QRectF:
+        """Beside the point read, right or left; where neither has room, above or below it."""
+        top = max(0.0, min(plot.top(), self.height() - height - 1))
+        for left in (place.x() + 12, place.x() - 12 - width):
+            if 0 <= left <= self.width() - width:
+                return QRectF(left, top, width, height)
+        left = max(0.0, min(place.x() - width / 2, self.width() - width))
+        above = place.y() - 12 - height
+        return QRectF(left, above if above >= 0 else place.y() + 12, width, height)

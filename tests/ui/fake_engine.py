@@ -17,11 +17,11 @@ from app.errors import AppError
 FP16_PER_TOKEN = 23_040
 BITS = {
     "none": (0, 0), "turbo4": (4, 4), "turbo3": (3, 3), "turbo2": (2, 2), "turbo4v2": (4, 2), "turbo4v3": (4, 3),
-    "turbo0v4": (0, 4), "turbo0v2": (0, 2), "turbo8v4": (8, 4),
+    "turbo0v4": (0, 4), "turbo0v2": (0, 2), "turbo8v4": (8, 4), "turbo8": (8, 8),
 }  # fmt: skip
 RATIO = {
     "none": 1.0, "turbo4": 3.76, "turbo3": 4.92, "turbo2": 7.11, "turbo4v2": 4.92, "turbo4v3": 4.27, "turbo0v4": 1.58,
-    "turbo0v2": 1.75, "turbo8v4": 2.6,
+    "turbo0v2": 1.75, "turbo8v4": 2.6, "turbo8": 1.94,
 }  # fmt: skip
 LAYERS = 30
 RAW = 40
@@ -236,4 +236,5 @@ class FakeEngine(QObject):
             name, as_scheme or held_scheme, count, used, used + 262_144, FP16_PER_TOKEN * count,
             count if raw else RAW, 0 if raw else LAYERS, LAYERS, 560_000_000, 572_400_000, 1_310_000_000,
             tuple((other, cache_bytes(other, count)) for other in RATIO),
+            tuple((other, tuple((n, cache_bytes(other, n)) for n in (0, RAW, RAW + 4096))) for other in RATIO),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.ui import formats
-from app.ui.chart_data import History, Marker, Point, axis_end, distinct, nice_step, spread, ticks
+from app.ui.chart_data import History, Marker, Point, axis_end, nice_step, spread, ticks
 from app.ui.memory_chart import MemoryChart
 
 
@@ -40,8 +40,13 @@ def test_labels_never_overlap(wanted: list[float]) -> None:
     assert all(-1e-9 <= y <= 200 for y in placed)
 
 
-def test_close_lines_are_left_out() -> None:
-    assert distinct([("a", 10), ("b", 12), ("c", 40), ("d", 90)], [88.0], 5, 4) == ["a", "c"]
+def test_changes_at_one_count_are_one_marker() -> None:
+    changes = [
+        Marker(9, "a", "b", 4, 3, "encoded"),
+        Marker(9, "b", "c", 3, 2, "encoded"),
+        Marker(12, "c", "a", 2, 4, ""),
+    ]
+    assert History(markers=changes).marker_groups() == [changes[:2], changes[2:]]
 
 
 def test_a_cache_that_was_cut_back_cuts_the_curve() -> None:
@@ -52,10 +57,22 @@ def test_a_cache_that_was_cut_back_cuts_the_curve() -> None:
 
 
 def test_what_if_lines_come_from_predictions_only() -> None:
-    history = History([Point(1000, 10, "turbo4", 100, (("turbo2", 5_000), ("turbo4", 9_000)))])
-    assert history.what_if("turbo2") == pytest.approx(5.0)
-    assert history.what_if("turbo3") == 0
-    assert History([Point(1000, 10, "turbo4")]).what_if("turbo2") == 0
+    point = Point(1000, 10, "turbo4", 100, (("turbo2", 5_000),))
+    history = History([point], curves={"turbo2": ((0, 0), (68, 680), (168, 880))})
+    assert history.forecast("turbo2", 0, 1068) == [(0, 0), (68, 680), (168, 880), (1068, 2680)], "bends at 68"
+    assert history.forecast("turbo2", 100, 268) == [(100, 744), (168, 880), (268, 1080)]
+    assert history.predicted(point, "turbo2") == 5_000
+    assert history.predicted(Point(68, 1, "turbo4"), "turbo2") == 680, "of a point without predictions of its own"
+    assert history.forecast("turbo3", 0, 100) == []
+    assert history.predicted(point, "turbo3") == 0
+
+
+def test_the_raw_stretch_is_told_from_the_rest() -> None:
+    points = [Point(500, 5_000, "turbo4"), Point(700, 7_010, "turbo4"), Point(710, 2_000, "turbo4", 7_100)]
+    history = History(points)
+    assert [history.is_raw(point) for point in points] == [True, True, False]
+    assert not history.is_raw(Point(500, 5_000, "none"))
+    assert not History(points[:2]).is_raw(points[0]), "unknown without fp16's size"
 
 
 def filled(qtbot: QtBot) -> MemoryChart:
@@ -93,6 +110,33 @@ def test_the_arrow_keys_read_values_too(qtbot: QtBot) -> None:
     assert chart.hovered is not None
     assert chart.hovered.tokens == 1850
     assert formats.data_size(chart.history.points[-1].used_bytes) in chart.accessibleDescription()
+
+
+@pytest.mark.parametrize("width", [200, 304, 420])
+def test_the_readout_keeps_clear_of_its_point(qtbot: QtBot, width: int) -> None:
+    chart = filled(qtbot)
+    chart.resize(width, 268)
+    plot = chart._scale().plot
+    for x in range(int(plot.left()), int(plot.right()), 7):
+        for y in (plot.top(), plot.center().y(), plot.bottom()):
+            place = QPointF(x, y)
+            assert not chart._readout_box(place, 130, 120, plot).contains(place)
+
+
+def test_the_raw_stretch_is_drawn_paler(qtbot: QtBot) -> None:
+    chart = MemoryChart()
+    qtbot.addWidget(chart)
+    chart.resize(304, 268)
+    points = [Point(t, t * (10_000 if t <= 700 else 3_000), "turbo4", t * 10_000) for t in range(10, 1400, 10)]
+    chart.show_history(History(points), "turbo4")
+    image, scale = chart.grab().toImage(), chart._scale()
+
+    def blue(tokens: int, size: int) -> int:
+        at = scale.at(tokens, size).toPoint()
+        color = image.pixelColor(at)
+        return color.blue() - color.red()
+
+    assert blue(1200, 3_600_000) > blue(400, 4_000_000) + 40
 
 
 def test_names_stand_right_of_the_plot_where_no_line_runs(qtbot: QtBot) -> None:

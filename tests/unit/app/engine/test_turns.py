@@ -68,6 +68,11 @@ def test_samples_are_measured_and_predict_the_other_schemes(engine: Engine) -> N
     predicted = dict(last.predicted)
     assert set(predicted) == {scheme.name for scheme in turboquant.schemes.SCHEMES}
     assert predicted["none"] == last.fp16_bytes
+    for name, ((zero, none), (bend, raw), (far, packed)) in last.curves:
+        per_token = last.fp16_bytes / last.tokens
+        assert (zero, none) == (0, 0)
+        assert raw == bend * per_token, "until packing begins every scheme is raw"
+        assert packed < far * per_token or name == "none"
     assert predicted["turbo2"] < predicted["turbo4"] < predicted["turbo0v4"] < predicted["none"]
 
 
