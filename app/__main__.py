@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -29,11 +30,12 @@ def main(arguments: list[str] | None = None) -> int:
         return demo.main(options.demo, options.demo_part)
     app = make_application()
     try:
-        log.start()
+        notice = log.start()
         window, engine = open_window()
-    except AppError as error:
+    except (AppError, OSError, sqlite3.Error) as error:
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1
+    window.notices.show_notice(notice)
     code = app.exec()
     return finish(window, engine, code)
 

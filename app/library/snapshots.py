@@ -46,18 +46,36 @@ class SnapshotStore:
         """
         without = {conversation_id + ENDING: conversation_id for conversation_id in known}
         kept: list[tuple[float, int, Path]] = []
-        for file in self.folder.iterdir():
+        try:
+            files = list(self.folder.iterdir())
+        except OSError as error:
+            log.warning("the saved caches can't be listed: %s", error)
+            return []
+        for file in files:
             if file.name in without:
-                status = file.stat()
-                kept.append((status.st_mtime, status.st_size, file))
+                try:
+                    status = file.stat()
+                except OSError as error:
+                    log.warning("%s can't be read: %s", file.name, error)
+                else:
+                    kept.append((status.st_mtime, status.st_size, file))
             elif ENDING in file.name and file.is_file():
                 log.info("removing %s: no conversation has it", file.name)
-                file.unlink(missing_ok=True)
+                _remove(file)
         total = sum(size for _, size, _ in kept)
         for _, size, file in sorted(kept):
-            if total > self.limit_bytes:
-                file.unlink(missing_ok=True)
+            if total > self.limit_bytes and _remove(file):
                 total -= size
             else:
                 del without[file.name]
         return list(without.values())
+
+
+def _remove(file: Path) -> bool:
+    """False where that isn't possible: a file too many hinders nothing."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s can't be removed: %s", file.name, error)
+        return False
+    return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from app.errors import AppError
 from app.library.conversations import Library
+from app.library.records import DEFAULT_SCHEME, is_scheme
 from app.settings import Settings
 from app.ui import formats, theme
 from app.ui.actions import Actions
@@ -39,8 +38,6 @@ from app.ui.sidebar import Sidebar
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.turn import EngineLink
 from app.ui.welcome import Install, InstallJob, Welcome
-
-log = logging.getLogger(__name__)
 
 SIDEBAR_WIDTH = 244
 PANEL_WIDTH = 336
@@ -74,7 +71,7 @@ class MainWindow(QMainWindow):
         self._restore()
         for notice in (library.notice, settings.notice):
             self.notices.show_notice(notice)
-        self.chat.scheme = settings.get("scheme", "turbo4")
+        self.chat.scheme = settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
         self.chat.new()
         self.on_list_changed()
         self.on_model_changed()
@@ -182,9 +179,7 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         self.resize(1180, 780)
-        stored = self._settings.get("window_geometry", "")
-        if stored:
-            self.restoreGeometry(QByteArray(base64.b64decode(stored)))
+        self.restoreGeometry(QByteArray(self._settings.get_bytes("window_geometry")))
         self._wanted = {
             "sidebar": self._settings.get("sidebar_shown", True),
             "panel": self._settings.get("panel_shown", True),
@@ -321,8 +316,9 @@ class MainWindow(QMainWindow):
 
     def _recent_models(self) -> list[str]:
         starter = self._starter_installed()
-        known = self._settings.get("recent_models", [str(p) for p in [starter] if p])
-        known += [str(starter)] if starter and str(starter) not in known else []
+        default = [str(path) for path in [starter] if path]
+        known = self._settings.get("recent_models", default, valid=lambda found: all(type(p) is str for p in found))
+        known = known + [path for path in default if path not in known]
         return [path for path in known if Path(path).is_dir()]
 
     def on_open_folder(self) -> None:
@@ -356,7 +352,8 @@ class MainWindow(QMainWindow):
         else:
             self._model_button.setText(model.name)
             backend = BACKENDS.get(model.backend, model.backend)
-            self._model_detail.setText(f"{formats.data_size(model.weights_bytes)} · {backend}")
+            size = self.tr("{0} in memory").format(formats.data_size(model.weights_bytes))
+            self._model_detail.setText(f"{size} · {backend}")
             self._settings.set("model", model.path)
             recent = [model.path] + [path for path in self._recent_models() if path != model.path]
             self._settings.set("recent_models", recent[:RECENT_MODELS])
@@ -413,14 +410,11 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def remember(self) -> None:
-        """What the next start needs: geometry, columns, scheme. A full disk must not keep the window open."""
-        try:
-            self._settings.set("window_geometry", base64.b64encode(self.saveGeometry().data()).decode())
-            self._settings.set("sidebar_shown", self._wanted["sidebar"])
-            self._settings.set("panel_shown", self._wanted["panel"])
-            self._settings.set("scheme", self.chat.scheme)
-        except OSError as error:
-            log.warning("the settings could not be written: %s", error)
+        """What the next start needs: geometry, columns, scheme."""
+        self._settings.set_bytes("window_geometry", bytes(self.saveGeometry().data()))
+        self._settings.set("sidebar_shown", self._wanted["sidebar"])
+        self._settings.set("panel_shown", self._wanted["panel"])
+        self._settings.set("scheme", self.chat.scheme)
         self.chat.on_save()
         self._install.shutdown(1.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import sys
 
 from PySide6.QtCore import QTimer
@@ -55,13 +56,20 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
 def forget_lost_snapshots(library: Library) -> None:
     """Cache files without a conversation go; a full folder gives up its oldest."""
     ids = [conversation.id for conversation in library.conversations()]
-    library.forget_snapshots(SnapshotStore(paths.snapshots_dir()).tidy(ids))
+    lost = SnapshotStore(paths.snapshots_dir()).tidy(ids)
+    try:
+        library.forget_snapshots(lost)
+    except sqlite3.Error as error:
+        logger.warning("lost caches stay in the list: %s", error)
 
 
 def finish(window: MainWindow, engine: EngineThread, code: int) -> int:
     """End the engine, which saves changed caches, then the library. A stuck native call must not keep the process."""
     ended = engine.shutdown()
-    window.close_library()
+    try:
+        window.close_library()
+    except (OSError, sqlite3.Error) as error:
+        logger.error("what was said last could not be written: %s", error)
     if not ended:
         logger.warning("the engine's thread did not end in time")
         logging.shutdown()

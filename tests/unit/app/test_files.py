@@ -102,7 +102,19 @@ def test_an_unchanged_setting_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'"x"', b"{}", b'{"version": "1"}', b'{"version": null}', b"\xff\xfe"]
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"x"',
+        b"{}",
+        b'{"version": "1"}',
+        b'{"version": null}',
+        b'{"version": true}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.json"
@@ -123,6 +135,43 @@ def test_a_later_versions_file_is_left_alone(tmp_path: Path) -> None:
     assert "later version" in settings.notice
     assert settings.get("key", "") == "ours"
     assert path.read_text() == '{"version": 99, "key": "theirs"}'
+
+
+def test_a_damaged_file_that_stays_hinders_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(b"{")
+    monkeypatch.setattr(Path, "replace", _read_only)
+    settings = Settings(path)
+    settings.set("key", "ours")
+    assert "can't be set aside" in settings.notice
+    assert settings.get("key", "") == "ours"
+    assert path.read_bytes() == b"{"
+
+
+def test_a_full_disk_keeps_settings_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.json"
+    settings = Settings(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _read_only)
+        settings.set("key", "new")
+        assert settings.get("key", "") == "new"
+        assert not path.exists()
+    settings.set("key", "new")
+    assert Settings(path).get("key", "") == "new"
+
+
+def test_an_odd_value_gives_the_default(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "s.json")
+    settings.set("names", [1, 2])
+    settings.set("place", "\u00e9")
+    assert settings.get("names", ["a"], valid=lambda found: all(type(name) is str for name in found)) == ["a"]
+    assert settings.get_bytes("place") == settings.get_bytes("nothing") == b""
+    settings.set_bytes("place", b"\x00\xff")
+    assert Settings(tmp_path / "s.json").get_bytes("place") == b"\x00\xff"
+
+
+def _read_only(*_: object) -> None:
+    raise OSError(30, "Read-only file system")
 
 
 def test_settings_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
@@ -163,6 +212,14 @@ logging.warning("kept")
 """
     logged(code, turboquant_home)
     assert "kept" in (turboquant_home / "logs" / "turboquant-chat.log").read_text()
+
+
+def test_a_log_that_cannot_be_written_is_said_and_hinders_nothing(turboquant_home: Path) -> None:
+    (turboquant_home / "logs" / "turboquant-chat.log").mkdir(parents=True)
+    code = "import logging, app.log; print(app.log.start()); logging.warning('loud')"
+    done = logged(code, turboquant_home, capture_output=True)
+    assert b"can't be written" in done.stdout
+    assert b"loud" in done.stderr
 
 
 def test_a_native_crash_leaves_its_stack(turboquant_home: Path) -> None:

@@ -47,3 +47,17 @@ def test_past_the_limit_the_oldest_go(tmp_path: Path) -> None:
         put(store, name, 10, age)
     assert store.tidy("abc") == ["c"]
     assert store.tidy("ab") == []
+
+
+def test_a_folder_that_cannot_be_tidied_hinders_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SnapshotStore(tmp_path, limit_bytes=15)
+    put(store, "a", 10, 0)
+    put(store, "b", 10, 5)
+    put(store, "gone", 10, 5)
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    assert store.tidy(["a", "b", "c"]) == ["c"]
+    assert SnapshotStore(tmp_path / "missing").tidy(["a"]) == []

@@ -1,0 +1,69 @@
+"""Starting and ending where files are damaged, or can't be written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QMessageBox
+
+import app.__main__ as program
+from app.ui import startup
+from tests.ui.conftest import Bench
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '{"version": 1, "window_geometry": "abc"}',
+        '{"version": 1, "window_geometry": "\u00e9"}',
+        '{"version": 1, "window_geometry": "AAAA"}',
+        '{"version": 1, "recent_models": [1, 2]}',
+        '{"version": 1, "model": "\\u0000x"}',
+        '{"version": 1, "scheme": "bogus"}',
+        '{"version": 1, "sidebar_shown": "x", "panel_shown": null}',
+        "[" * 100_000,
+    ],
+)
+def test_odd_settings_are_ignored(start: Callable[..., Bench], tmp_path: Path, settings: str) -> None:
+    (tmp_path / "settings.json").write_text(settings, encoding="utf-8")
+    bench = start()
+    assert bench.chat.scheme == "turbo4"
+    bench.say("hello")
+    assert bench.said() == ["hello"]
+
+
+@pytest.mark.parametrize("error", [OSError(30, "Read-only file system"), sqlite3.OperationalError("disk I/O error")])
+def test_what_keeps_the_window_away_is_shown(qapp: object, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail() -> Any:
+        raise error
+
+    shown: list[str] = []
+    monkeypatch.setattr(program, "make_application", lambda: qapp)
+    monkeypatch.setattr(program.log, "start", lambda: "")
+    monkeypatch.setattr(program, "open_window", fail)
+    monkeypatch.setattr(QMessageBox, "critical", lambda *said: shown.append(said[2]))
+    assert program.main([]) == 1
+    assert shown == [str(error)]
+
+
+def test_a_library_that_fails_at_the_end_does_not_keep_a_stuck_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck:
+        def shutdown(self) -> bool:
+            return False
+
+    def fail() -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    ended: list[int] = []
+    monkeypatch.setattr(startup.os, "_exit", ended.append)
+    monkeypatch.setattr(startup.logging, "shutdown", lambda: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.window, "close_library", fail)
+        startup.finish(bench.window, Stuck(), 5)  # type: ignore[arg-type]
+    assert ended == [5]
