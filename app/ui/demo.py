@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,8 @@ from app.ui.main_window import MainWindow
 from app.ui.startup import finish, make_application, open_window
 
 HOME = "demo-home"
+MARK = "made-by-the-demo"  # a file in HOME: what carries it may be removed
+REPORT = "report.json"
 LONGEST_WAIT_S = 900
 SIZE = (1280, 800)
 FIRST_MESSAGE = theme.RESOURCES / "demo" / "first_message.txt"
@@ -78,11 +81,8 @@ def main(folder: Path, part: str = "play") -> int:
 def _play(folder: Path) -> None:
     from app.engine import starter
 
+    home = make_room(folder)
     model = starter.installed() or starter.install(lambda step, done: print(f"{step}: {done:.0%}"))
-    home = folder / HOME
-    shutil.rmtree(home, ignore_errors=True)
-    for old in folder.glob("*.png"):
-        old.unlink()
     os.environ["TURBOQUANT_HOME"] = str(home)
     script = Script(folder, str(model))
     script.load()
@@ -93,21 +93,48 @@ def _play(folder: Path) -> None:
     print("Quitting, and starting again in a new process …", flush=True)
     reference = script.reply_without_reload(REOPEN_MESSAGE)
     script.quit()
-    (home / "report.json").write_text(json.dumps(script.report.__dict__), encoding="utf-8")
+    (home / REPORT).write_text(json.dumps(script.report.__dict__), encoding="utf-8")
     again = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "app"]
     subprocess.run([*again, "--demo", str(folder), "--demo-part", "reopen"], check=True)
-    report = json.loads((home / "report.json").read_text(encoding="utf-8"))
+    report = json.loads((home / REPORT).read_text(encoding="utf-8"))
     report["reopen"]["same_reply_as_without_reload"] = report["turns"][-1]["text"] == reference
     report = {"model": script.model_name, "backend": script.backend, **report}
-    paths.write_atomic(folder / "report.json", json.dumps(report, indent=1, ensure_ascii=False).encode())
+    paths.write_atomic(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False).encode())
     _summarise(report, folder)
+
+
+def make_room(folder: Path) -> Path:
+    """Remove what an earlier demo left in `folder`, and nothing else. Returns a fresh home.
+
+    Raises DemoError, with all untouched, where a file that isn't the demo's stands in the way.
+    """
+    home, report = folder / HOME, folder / REPORT
+    pictures: object = []
+    if report.exists():
+        try:
+            pictures = json.loads(report.read_bytes())["screenshots"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pictures = None
+    if not isinstance(pictures, list):
+        raise DemoError(f"{report} isn't a demo's report. Choose another folder, or move that file away.")
+    if home.exists() and not (home / MARK).is_file():
+        raise DemoError(f"{home} wasn't made by this demo. Choose another folder, or move that one away.")
+    if home.exists():
+        shutil.rmtree(home)
+    for name in pictures:
+        if isinstance(name, str) and re.fullmatch(r"[\w-]+\.png", name):
+            (folder / name).unlink(missing_ok=True)
+    report.unlink(missing_ok=True)
+    home.mkdir()
+    (home / MARK).touch()
+    return home
 
 
 def _reopened(folder: Path) -> None:
     home = folder / HOME
     os.environ["TURBOQUANT_HOME"] = str(home)
     script = Script(folder, "")
-    script.report = Report(**json.loads((home / "report.json").read_text(encoding="utf-8")))
+    script.report = Report(**json.loads((home / REPORT).read_text(encoding="utf-8")))
     script.load()
     script.window.chat.open(script.window.chat.newest())
     loaded = script.wait_for(ev.SnapshotLoaded, "the saved cache")
@@ -120,7 +147,7 @@ def _reopened(folder: Path) -> None:
         "prefilled_tokens": finished.prompt_tokens - finished.reused_tokens,
     }
     script.quit()
-    (home / "report.json").write_text(json.dumps(script.report.__dict__), encoding="utf-8")
+    (home / REPORT).write_text(json.dumps(script.report.__dict__), encoding="utf-8")
 
 
 def _summarise(report: dict[str, Any], folder: Path) -> None:
