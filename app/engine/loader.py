@@ -62,7 +62,7 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
             "If memory ran out, close other programs or choose a smaller model.",
             repr(error),
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+    except Exception as error:  # other people's code over other people's files: anything may come
         raise AppError(
             f"The model {folder.name} couldn't be loaded: {_first_line(error)}",
             "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another.",
@@ -80,7 +80,7 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
         layers=len(model.layers),
         kv_heads=_argument(model, "num_key_value_heads", "num_attention_heads"),
         head_dim=_argument(model, "head_dim")
-        or _argument(model, "hidden_size") // _argument(model, "num_attention_heads"),
+        or _argument(model, "hidden_size") // max(1, _argument(model, "num_attention_heads")),
     )
     # Later collections pass over all that is loaded by now: a full one would hold up the window for 150 ms.
     gc.freeze()

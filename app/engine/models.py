@@ -16,6 +16,8 @@ from app.errors import AppError
 
 # Where different families say how long a sequence they were trained for.
 _CONTEXT_KEYS = ("max_position_embeddings", "max_sequence_length", "max_seq_len", "seq_length", "n_positions", "n_ctx")
+# Numbers that no model does without: at 0, or as text, they only fail later and further from their cause.
+_COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size")
 _HEADER_LIMIT_BYTES = 100 << 20
 
 
@@ -75,7 +77,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = json.loads((folder / "config.json").read_bytes())
     except FileNotFoundError as error:
         raise AppError(f"config.json is missing from {folder}.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise AppError(f"config.json in {folder} can't be read.", detail=repr(error)) from error
     if not isinstance(config, dict):
         raise AppError(f"config.json in {folder} isn't an object.")
@@ -87,13 +89,13 @@ def weight_files(folder: Path) -> list[Path]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
-            names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+            names = sorted({folder / name for name in json.loads(index.read_bytes())["weight_map"].values()})
+        except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise AppError(f"{index.name} in {folder} can't be read.", detail=repr(error)) from error
-        missing = [name for name in names if not (folder / name).is_file()]
+        missing = [file for file in names if not file.is_file()]
         if missing:
-            raise AppError(f"{len(missing)} of {len(names)} weight files are missing, first {missing[0]}.")
-        return [folder / name for name in names]
+            raise AppError(f"{len(missing)} of {len(names)} weight files are missing, first {missing[0].name}.")
+        return names
     files = sorted(folder.glob("model*.safetensors"))
     if not files:
         raise AppError(f"There are no weights (model.safetensors) in {folder}.")
@@ -105,7 +107,7 @@ def context_tokens(config: Mapping[str, Any]) -> int | None:
     for part in _parts(config):
         for key in _CONTEXT_KEYS:
             value = part.get(key)
-            if isinstance(value, int) and value > 0:
+            if type(value) is int and value > 0:
                 return value
     return None
 
@@ -115,7 +117,7 @@ def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
     sources: list[Mapping[str, Any]] = list(_parts(config))
     try:
         generation = json.loads((folder / "generation_config.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         generation = None  # optional, and the tokenizer's own ids are added by the loader
     if isinstance(generation, dict):
         sources.append(generation)
@@ -136,6 +138,12 @@ def _unsupported(config: Mapping[str, Any]) -> str:
     kind = config.get("model_type")
     if not isinstance(kind, str):
         return "Its config.json names no model_type."
+    for part in _parts(config):
+        for key in (*_COUNTS, *_CONTEXT_KEYS):
+            value = part.get(key)  # a list holds one number a layer
+            count = type(value) is int and (value > 0 or key not in _COUNTS)
+            if not (value is None or isinstance(value, list) or count):
+                return f"Its config.json says that {key} is {value!r:.40}."
     if config.get("model_file") is not None:
         return "It needs program code of its own, which is never run."
     spec = importlib.util.find_spec("mlx_lm")
@@ -154,16 +162,17 @@ def _unsupported(config: Mapping[str, Any]) -> str:
 
 def _checked_size(file: Path) -> int:
     """Bytes of a safetensors file whose header agrees with its length. Raises AppError for a cut or foreign file."""
-    size = file.stat().st_size
     try:
+        size = file.stat().st_size
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
             if not 2 <= length <= min(size - 8, _HEADER_LIMIT_BYTES):
                 raise ValueError(f"header of {length} bytes")
             header = json.loads(stream.read(length))
-        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+        whole = size == 8 + length + end
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise AppError(f"{file.name} is damaged.", detail=repr(error)) from error
-    if size != 8 + length + max(ends, default=0):
+    if not whole:
         raise AppError(f"{file.name} is cut short or damaged ({size} bytes).")
     return size

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import mlx.core as mx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from app.engine import loader, models
 from app.engine.engine import Engine
 from app.errors import AppError, Interrupted
 from app.events import Generate, LoadModel, ModelFailed, ModelLoaded, TurnFailed, TurnFinished
 from tests.engine_kit import GREEDY, drive, make_model, one, transcript
+
+NAMES = st.sampled_from(["model_type", "text_config", "hidden_size", "data_offsets", "weight_map", "n_ctx"])
 
 
 @pytest.fixture
@@ -46,6 +50,18 @@ def test_a_whole_folder_is_complete(folder: Path) -> None:
         (lambda f: _set(f, model_type="../llama"), "unsupported", "llama"),
         (lambda f: _set(f, model_type=None), "unsupported", "no model_type"),
         (lambda f: _set(f, model_file="own.py"), "unsupported", "never run"),
+        (lambda f: _set(f, num_attention_heads=0), "unsupported", "num_attention_heads is 0"),
+        (lambda f: _set(f, max_position_embeddings="4096"), "unsupported", "max_position_embeddings is '4096'"),
+        (lambda f: _set(f, hidden_size=True), "unsupported", "hidden_size is True"),
+        (lambda f: (f / "config.json").write_text("[" * 100_000), "incomplete", "can't be read"),
+        (lambda f: _header(f, {"a": {"data_offsets": []}}), "incomplete", "damaged"),
+        (lambda f: _header(f, {"a": {"data_offsets": [0, "x"]}}), "incomplete", "damaged"),
+        (lambda f: _header(f, {"a": {"data_offsets": {}}}), "incomplete", "damaged"),
+        (lambda f: _header(f, {"a": 5}), "incomplete", "damaged"),
+        (lambda f: _header(f, [1]), "incomplete", "damaged"),
+        (lambda f: _index(f, 5), "incomplete", "can't be read"),
+        (lambda f: _index(f, "\0"), "incomplete", "missing"),
+        (lambda f: _index(f, "."), "incomplete", "missing"),
     ],
 )
 def test_what_is_wrong_is_said(folder: Path, damage: object, state: str, words: str) -> None:
@@ -55,6 +71,28 @@ def test_what_is_wrong_is_said(folder: Path, damage: object, state: str, words: 
     assert words in found.reason
     with pytest.raises(AppError, match="tiny"):
         models.require(folder)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(config=st.dictionaries(NAMES, ANYTHING), header=ANYTHING, index=st.none() | ANYTHING)
+def test_whatever_the_files_say_there_is_a_verdict(
+    tmp_path: Path, config: object, header: object, index: object
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    _header(tmp_path, header)
+    listing = tmp_path / "model.safetensors.index.json"
+    listing.unlink(missing_ok=True)
+    if index is not None:
+        listing.write_text(json.dumps(index))
+    found = models.judge(tmp_path)
+    assert (found.state == "complete") is (found.reason == "")
 
 
 def test_a_remapped_family_is_supported(folder: Path) -> None:
@@ -136,7 +174,12 @@ def _cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 
 
-def _index(folder: Path, name: str) -> None:
+def _header(folder: Path, header: object) -> None:
+    content = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(content).to_bytes(8, "little") + content)
+
+
+def _index(folder: Path, name: object) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": name}}))
 
 
