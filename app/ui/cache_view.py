@@ -28,6 +28,7 @@ class CacheView(QObject):
         self._current = ""
         self._histories: dict[str, History] = {}
         self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
+        self._snapshots: dict[str, ev.SnapshotSaved | ev.SnapshotLoaded] = {}  # the last of each, of this run
         self._unsaved: list[ev.MemorySample] = []
         self._told_not_saved = False
 
@@ -38,9 +39,10 @@ class CacheView(QObject):
         self._panel.picker.set_current(scheme)
         self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
         self._panel.chart.show_history(self.history(conversation_id), scheme)
-        if conversation_id:
-            size = self._library.conversation(conversation_id).snapshot_bytes
-            self._panel.show_snapshot(size, 0, loaded=False)
+        if conversation_id in self._snapshots:
+            self._show_snapshot(conversation_id)
+        elif conversation_id:
+            self._panel.show_snapshot(self._library.conversation(conversation_id).snapshot_bytes, 0, loaded=False)
 
     def history(self, conversation_id: str) -> History:
         if not conversation_id:
@@ -59,6 +61,7 @@ class CacheView(QObject):
     def forget(self, conversation_id: str) -> None:
         self._histories.pop(conversation_id, None)
         self._plans.pop(conversation_id, None)
+        self._snapshots.pop(conversation_id, None)
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
@@ -102,14 +105,20 @@ class CacheView(QObject):
         self._told_not_saved = False
         file = event.conversation_id + ENDING
         self._writing.put(event, partial(self._library.record_snapshot, event, file, fingerprint))
-        if event.conversation_id == self._current:
-            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=False)
+        self._snapshots[event.conversation_id] = event
+        self._show_snapshot(event.conversation_id)
 
     def snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
-        if event.conversation_id == self._current:
-            self._panel.show_snapshot(event.snapshot_bytes, event.seconds, loaded=True)
+        self._snapshots[event.conversation_id] = event
+        self._show_snapshot(event.conversation_id)
+
+    def _show_snapshot(self, conversation_id: str) -> None:
+        if conversation_id == self._current:
+            last = self._snapshots[conversation_id]
+            self._panel.show_snapshot(last.snapshot_bytes, last.seconds, isinstance(last, ev.SnapshotLoaded))
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
+        self._snapshots.pop(event.conversation_id, None)
         self._writing.put(event, partial(self._library.forget_snapshots, [event.conversation_id]))
         words = self.tr(
             "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
