@@ -13,8 +13,9 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QMessageBox
 
-from app import log
+from app import log, paths
 from app.errors import AppError
+from app.ui.single import SingleInstance
 from app.ui.startup import finish, make_application, open_window
 
 
@@ -31,7 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
     app = make_application()
     try:
         notice = log.start()
+        instance = SingleInstance(paths.data_dir(), app)
+        if not instance.first:
+            shown = "its window was brought forward" if instance.call_first() else "its window doesn't answer"
+            print(f"{app.applicationName()} is running already: {shown}.", file=sys.stderr)
+            return 0
         window, engine = open_window()
+        instance.show_on_call(window)
     except (AppError, OSError, sqlite3.Error) as error:
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1

@@ -1,0 +1,53 @@
+"""A second start over the same data brings the first window forward and ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.ui.single import SingleInstance
+
+
+def test_the_second_calls_the_first(qtbot: QtBot, tmp_path: Path) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    first = SingleInstance(tmp_path)
+    assert first.first
+    first.show_on_call(window)
+    window.showMinimized()
+    second = SingleInstance(tmp_path)
+    assert not second.first
+    assert second.call_first()
+    qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized)
+    assert window.isVisible()
+    other = tmp_path / "other"
+    other.mkdir()
+    assert SingleInstance(other).first
+
+
+def test_a_killed_program_holds_nothing(tmp_path: Path) -> None:
+    hold = (
+        "import os, sys; from pathlib import Path; from app.ui.single import SingleInstance;"
+        "held = SingleInstance(Path(sys.argv[1])); print(held.first, flush=True); os._exit(9)"
+    )
+    run = subprocess.run([sys.executable, "-c", hold, str(tmp_path)], capture_output=True, text=True)
+    assert run.stdout.strip() == "True"
+    assert (tmp_path / "running.lock").exists()
+    assert SingleInstance(tmp_path).first
+
+
+def test_a_second_start_says_so_and_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    held = SingleInstance(folder)
+    environment = {**os.environ, "TURBOQUANT_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+    run = subprocess.run([sys.executable, "-m", "app"], capture_output=True, text=True, env=environment, timeout=60)
+    assert held.first
+    assert run.returncode == 0
+    assert "is running already" in run.stderr
