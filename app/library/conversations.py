@@ -6,6 +6,7 @@ One `Library` belongs to one thread: the window's. Every call is a few small sta
 from __future__ import annotations
 
 import sqlite3
+import textwrap
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,7 @@ from app.library.records import (
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
-_TITLE_LETTERS = 60
+_TITLE_LETTERS = 120  # whoever shows it cuts it to the room there is
 
 
 class Library:
@@ -110,8 +111,7 @@ class Library:
 
     def add_user_message(self, conversation_id: str, content: str) -> Message:
         """Append behind the current leaf. The first one names an untitled conversation."""
-        title = " ".join(content.split())
-        title = title if len(title) <= _TITLE_LETTERS else title[: _TITLE_LETTERS - 1].rstrip() + "…"
+        title = textwrap.shorten(content, _TITLE_LETTERS, placeholder="") or content.strip()[:_TITLE_LETTERS]
         self._db.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, conversation_id))
         return self._add(conversation_id, "user", content, "complete", self.conversation(conversation_id).leaf, "")
 
@@ -128,7 +128,7 @@ class Library:
 
     def finish_reply(self, turn: TurnFinished) -> None:
         """Commit a reply's whole text, state, counts and rates in one transaction."""
-        state = "interrupted" if turn.reason == "interrupted" else "complete"
+        state = "complete" if turn.reason == "stop" else turn.reason
         with _transaction(self._db):
             self._db.execute(
                 "UPDATE messages SET content = ?, state = ?, scheme = ?, prompt_tokens = ?, reused_tokens = ?, "

@@ -16,8 +16,8 @@ from app.events import ChatMessage
 log = logging.getLogger(__name__)
 
 Role = Literal["system", "user", "assistant"]
-State = Literal["complete", "partial", "interrupted", "failed"]
-_STATES = ("complete", "partial", "interrupted", "failed")
+State = Literal["complete", "length", "partial", "interrupted", "failed"]
+_STATES = ("complete", "length", "partial", "interrupted", "failed")
 _ROLES = ("system", "user", "assistant")
 _METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
 
@@ -44,7 +44,8 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Message:
-    """One message. A reply is `partial` while it streams, then complete, interrupted or failed (`error` says why).
+    """One message. A reply is `partial` while it streams, then complete, length (at its limit), interrupted
+    or failed (`error` says why).
 
     One that is `partial` at the start was cut off when the program ended.
     """

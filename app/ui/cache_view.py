@@ -26,6 +26,8 @@ class CacheView(QObject):
         super().__init__(parent)
         self._library, self._writing, self._panel, self._notices = library, writing, panel, notices
         self._current = ""
+        self._reading = ""  # the conversation whose prompt is read: the peak is of that
+        self._first_token = False
         self._histories: dict[str, History] = {}
         self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
         self._snapshots: dict[str, ev.SnapshotSaved | ev.SnapshotLoaded] = {}  # the last of each, of this run
@@ -73,7 +75,12 @@ class CacheView(QObject):
 
     # ------------------------------------------------------------ the engine's events
 
+    def reading(self, conversation_id: str) -> None:
+        """A prompt of this conversation is read, up to and with the reply's first token; empty: no more."""
+        self._reading, self._first_token = conversation_id, False
+
     def planned(self, event: ev.CachePlanned) -> None:
+        self._first_token = event.conversation_id == self._reading
         self._plans[event.conversation_id] = event.layers
         if event.conversation_id == self._current:
             self._panel.engagement.set_layers(event.layers)
@@ -87,7 +94,11 @@ class CacheView(QObject):
             self._unsaved.append(event)
         if event.conversation_id == self._current:
             self._panel.show_sample(event, context_tokens)
+            if event.conversation_id == self._reading:
+                self._panel.show_peak(event)
             self._panel.chart.refresh()
+        if self._first_token:
+            self.reading("")
 
     def switched(self, event: ev.SchemeSwitched) -> None:
         if event.method in ev.NOTHING_SWITCHED:

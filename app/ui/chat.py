@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 SAVE_INTERVAL_MS = 1000
 IDLE_SAVE_MS = 4000
+FIRST_TOKEN_MS = 2000
 REASON_S = 6.0
 
 
@@ -92,6 +93,8 @@ class Chat(QObject):
         self._save_timer.timeout.connect(self.on_save)
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_SAVE_MS)
         self._idle_timer.timeout.connect(self.on_idle)
+        self._first_token_timer = QTimer(self, singleShot=True, interval=FIRST_TOKEN_MS)
+        self._first_token_timer.timeout.connect(self.on_first_token_late)
         engine.event_emitted.connect(self.on_engine_event)
         composer.sent.connect(self.on_sent)
         composer.stop_clicked.connect(self.stop)
@@ -353,7 +356,14 @@ class Chat(QObject):
             self._show_prefill(0, event.prompt_tokens - event.reused_tokens)
 
     def _prefill_progress(self, event: ev.PrefillProgress) -> None:
+        self._cache.reading(event.conversation_id)
         self._show_prefill(event.done_tokens, event.total_tokens)
+        if event.done_tokens >= event.total_tokens - 1:  # the last token is computed with the first of the reply
+            self._first_token_timer.start()
+
+    def on_first_token_late(self) -> None:
+        """The first reply under a scheme compiles its kernels, which can take a while."""
+        self._show_status(self.tr("Preparing the first token…"), 0, 0)
 
     def _show_prefill(self, done: int, total: int) -> None:
         words = self.tr("Reading the prompt: {0} of {1} tokens")
@@ -427,6 +437,8 @@ class Chat(QObject):
         view = self._reply_view if event.conversation_id == self.current else None
         self._turn, self._reply_view = None, None
         self._save_timer.stop()
+        self._first_token_timer.stop()
+        self._cache.reading("")
         self._idle_timer.start()
         self._turn_state_changed()
         self._writing.put(event.reply_id, write)

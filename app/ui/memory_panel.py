@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -75,9 +76,22 @@ class MemoryPanel(QScrollArea):
         for key, words, tip in (
             ("context", self.tr("Context"), self.tr("Tokens in the cache, of those that the model was trained for")),
             ("speed", self.tr("Speed"), self.tr("Tokens a second while the last reply was written")),
-            ("peak", self.tr("Prefill peak"), self.tr("The most that MLX held in this turn (above its present use)")),
-            ("program", self.tr("Program"), self.tr("Resident memory of the whole program, with the model")),
+            (
+                "allocated",
+                self.tr("Allocated"),
+                self.tr("What the cache's buffers take: they grow in steps, ahead of the tokens that fill them"),
+            ),
+            (
+                "program",
+                self.tr("Program"),
+                self.tr("Memory of the whole program (the model, this cache and the rest), of what this computer has"),
+            ),
             ("snapshot", self.tr("Snapshot on disk"), self.tr("The compressed cache, kept for the next start")),
+            (
+                "peak",
+                self.tr("Prefill peak"),
+                self.tr("The most that MLX held while the last prompt was read (above what it held afterwards)"),
+            ),
         ):
             name, value = QLabel(words, body), QLabel("–", body)
             name.setProperty("role", "muted")
@@ -90,6 +104,10 @@ class MemoryPanel(QScrollArea):
             self._grid.addWidget(name, line, 0)
             self._grid.addWidget(value, line, 1)
             self._values[key] = value
+            if key == "peak":
+                self._peak_row = (name, value)
+                for label in self._peak_row:
+                    _keep_place(label)
         column.addLayout(self._grid)
         column.addSpacing(4)
         self.engagement = Engagement(body)
@@ -106,12 +124,14 @@ class MemoryPanel(QScrollArea):
         self.picker.set_measured(0)
         for label in self._values.values():
             label.setText("–")
+        for label in self._peak_row:
+            label.hide()
         self.engagement.clear()
         self.show_pending("")
 
     def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
         self.used.setText(formats.data_size(sample.used_bytes))
-        self.used.setToolTip(self.tr("{0} allocated").format(formats.data_size(sample.allocated_bytes)))
+        self._set("allocated", formats.data_size(sample.allocated_bytes))
         raw_tokens = sample.tokens if _all_raw(sample) and sample.scheme != "none" else 0
         if raw_tokens:
             self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
@@ -122,11 +142,15 @@ class MemoryPanel(QScrollArea):
         if context_tokens:
             held, most = formats.count(sample.tokens), formats.count(context_tokens)
             self._set("context", self.tr("{0} of {1}").format(held, most))
-        over = max(0, sample.peak_bytes - sample.active_bytes)
-        self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
         resident, all_memory = formats.data_size(sample.resident_bytes), formats.data_size(self._machine_bytes)
         self._set("program", self.tr("{0} of {1}").format(resident, all_memory))
         self.engagement.set_sample(sample)
+
+    def show_peak(self, sample: MemorySample) -> None:
+        over = max(0, sample.peak_bytes - sample.active_bytes)
+        self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
+        for label in self._peak_row:
+            label.show()
 
     def show_speed(self, tokens_per_s: float) -> None:
         self._set("speed", formats.rate(tokens_per_s) if tokens_per_s else "–")
@@ -160,6 +184,13 @@ def _section(text: str, parent: QWidget) -> QLabel:
     return label
 
 
+def _keep_place(widget: QWidget) -> None:
+    """What comes and goes mustn't move the rest."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
+
+
 class _Pending(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -167,7 +198,7 @@ class _Pending(QWidget):
         grid.setContentsMargins(2, 2, 0, 0)
         grid.setVerticalSpacing(2)
         self.label = small_label("", self)
-        self.label.setWordWrap(True)
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.button = QPushButton(self.tr("Cancel"), self)
         self.button.setFont(theme.font(theme.SMALL))
         self.bar = QProgressBar(self)
@@ -176,6 +207,8 @@ class _Pending(QWidget):
         grid.addWidget(self.button, 0, 1, 2, 1)
         grid.addWidget(self.bar, 1, 0)
         grid.setColumnStretch(0, 1)
+        _keep_place(self)
+        _keep_place(self.bar)
 
     def show_state(self, text: str, done: int, total: int) -> None:
         self.label.setText(text)

@@ -127,6 +127,7 @@ class ReplyView(QWidget):
         self._figures = small_label("", self._footer)
         self._figures.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._figures.setWordWrap(True)
         row.addWidget(self._figures, 1)
         self._again = quiet_button(self.tr("Try again"), self._footer)
         self._again.clicked.connect(self.retry_clicked)

@@ -113,7 +113,7 @@ class ConversationModel(QAbstractListModel):
     def _detail(self, entry: Conversation, short: bool = False) -> str:
         if not entry.cached_tokens:
             return entry.scheme
-        words = self.tr("{0} · {1} tokens · {2}") if short else self.tr("{0} · {1} tokens · {2} cached")
+        words = self.tr("{0} · {2} cached") if short else self.tr("{0} · {1} tokens · {2} cached")
         return words.format(entry.scheme, formats.count(entry.cached_tokens), formats.data_size(entry.cached_bytes))
 
 

@@ -90,7 +90,7 @@ class Welcome(QWidget):
         title.setFont(theme.font(1.6, bold=True))
         text = QLabel(
             self.tr(
-                "Nothing you write leaves it. Start with a small model (92 MB to download, works offline "
+                "Nothing you write leaves it. Start with a small model (93 MB to download, works offline "
                 "afterwards), or add a folder that holds an MLX model."
             ),
             self,

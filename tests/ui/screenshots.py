@@ -83,7 +83,7 @@ def play(folder: Path) -> None:
     window.show()
     window.start()
     scene.shoot("welcome")
-    window.welcome.show_progress("Fetching the model (92 MB)", 0.42)
+    window.welcome.show_progress("Fetching the model (93 MB)", 0.42)
     scene.shoot("welcome-progress")
     window.welcome.show_error(AppError("The model couldn't be fetched.", "Check the network and try again."))
     scene.shoot("welcome-error")

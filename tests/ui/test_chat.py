@@ -727,6 +727,63 @@ def test_the_panel_shows_what_was_measured(bench: Bench) -> None:
     assert bench.composer.note == f"Context {tokens:,} of 8,192"
 
 
+def test_the_prefill_peak_is_that_of_the_last_prompt_and_hidden_until_known(bench: Bench) -> None:
+    label = bench.panel._peak_row[1]
+    assert not label.isVisible()
+    bench.say("word " * 500)
+    assert label.isVisible()
+    peak = bench.panel.value("peak")
+    assert peak == "572 MB (+12.4 MB)"
+    later = ev.MemorySample(bench.chat.current, "turbo4", 600, 1, 2_400_000, 1, 40, 30, 30, 1, 9_000_000_000, 1)
+    bench.engine.event_emitted.emit(later)
+    assert bench.panel.value("peak") == peak, "writing, switching and opening don't renew it"
+    assert bench.panel.value("allocated") == "2.4 MB"
+    bench.chat.new()
+    assert not label.isVisible()
+
+
+def test_the_switch_row_has_its_place_reserved(bench: Bench) -> None:
+    bench.say("word " * 300)
+    place = bench.panel.used.y()
+    bench.panel.show_pending("Rebuilding as turbo4: 10 %", 10, 100)
+    QApplication.processEvents()
+    assert bench.panel.used.y() == place
+    bench.panel.show_pending("")
+    QApplication.processEvents()
+    assert bench.panel.used.y() == place
+
+
+def test_a_late_first_token_is_explained(bench: Bench) -> None:
+    bench.engine.hold = True
+    bench.say("Hello")
+    bench.step(2)
+    bench.engine.event_emitted.emit(ev.PrefillProgress(bench.chat.current, 4, 5))
+    assert bench.chat._first_token_timer.isActive()
+    bench.chat._first_token_timer.timeout.emit()
+    assert bench.items(ReplyView)[-1]._progress._label.text() == "Preparing the first token…"
+    bench.engine.hold = False
+    bench.rest()
+    assert not bench.chat._first_token_timer.isActive()
+
+
+def test_how_a_reply_ended_is_whole_at_any_width_and_after_a_restart(start: Start) -> None:
+    bench = start()
+    bench.say("Hello")
+    reply = bench.library.messages(bench.chat.current)[-1]
+    ended = ev.TurnFinished(bench.chat.current, reply.id, "length", "turbo4", "So", 1_000, 900, 80, 81.0, 42.0)
+    bench.library.finish_reply(ended)
+    bench.close()
+    again = start(bench.engine)
+    again.chat.open(again.chat.newest())
+    again.rest()
+    assert figures(again).endswith("ended at its length limit")
+    again.window.resize(640, 480)
+    again.window.actions_.panel.trigger()
+    QApplication.processEvents()
+    label = again.items(ReplyView)[-1]._figures
+    assert label.height() >= label.heightForWidth(label.width())
+
+
 def test_layers_that_are_not_compressed_say_why(bench: Bench) -> None:
     bench.say("word " * 100)
     sample = ev.MemorySample(bench.chat.current, "turbo4", 100, 1, 1, 1, 40, 28, 30, 1, 1, 1)
