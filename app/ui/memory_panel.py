@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QProgressBar,
-    QPushButton,
     QScrollArea,
     QSizePolicy,
     QVBoxLayout,
@@ -22,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.events import LayerVerdict, MemorySample
 from app.ui import formats, theme
-from app.ui.cards import small_label
+from app.ui.cards import quiet_button, small_label
 from app.ui.memory_chart import MemoryChart
 from app.ui.scheme_picker import SchemePicker
 
@@ -53,7 +52,6 @@ class MemoryPanel(QScrollArea):
         self._pending = _Pending(body)
         self._pending.button.clicked.connect(self.cancel_clicked)
         column.addWidget(self._pending)
-        column.addSpacing(6)
         row = QHBoxLayout()
         row.setSpacing(7)
         self.used = QLabel(body)
@@ -195,12 +193,11 @@ class _Pending(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         grid = QGridLayout(self)
-        grid.setContentsMargins(2, 2, 0, 0)
-        grid.setVerticalSpacing(2)
+        grid.setContentsMargins(2, 0, 0, 0)
+        grid.setVerticalSpacing(0)
         self.label = small_label("", self)
         self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.button = QPushButton(self.tr("Cancel"), self)
-        self.button.setFont(theme.font(theme.SMALL))
+        self.button = quiet_button(self.tr("Cancel"), self)
         self.bar = QProgressBar(self)
         self.bar.setTextVisible(False)
         grid.addWidget(self.label, 0, 0)
