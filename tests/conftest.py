@@ -13,15 +13,16 @@ import hypothesis
 import platformdirs
 import pytest
 
-# The real cache folder, found before HOME changes: the starter model is downloaded and converted once per machine.
-_CACHE = platformdirs.user_cache_path("turboquant-chat-tests")
-_STARTER_HOME = Path(os.environ.get("TURBOQUANT_TEST_STARTER") or _CACHE / "models")
+# The real cache folder, found before HOME changes and passed on to pytest-xdist's workers: the starter model is fetched
+# and converted once per machine.
+_CACHE = Path(os.environ.get("TURBOQUANT_TEST_CACHE") or platformdirs.user_cache_path("turboquant-chat-tests"))
 _HOME = tempfile.TemporaryDirectory(prefix="turboquant-tests-")
 
 # Before Qt, mlx or the application is imported: they read these once.
 for _name in [name for name in os.environ if name.startswith(("XDG_", "HF_", "TURBOQUANT_"))]:
     del os.environ[_name]
 os.environ |= {
+    "TURBOQUANT_TEST_CACHE": str(_CACHE),
     "HOME": _HOME.name,
     "TURBOQUANT_HOME": str(Path(_HOME.name) / "turboquant"),
     "QT_QPA_PLATFORM": "offscreen",
@@ -66,10 +67,10 @@ def starter_model_path() -> Path:
     """The folder of the real starter model, ready for `mlx_lm.load`."""
     from app.engine import starter
 
-    _STARTER_HOME.mkdir(parents=True, exist_ok=True)
-    with (_STARTER_HOME / "lock").open("w") as lock:  # several workers want it, one fetches it
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:  # several workers want it, one fetches it
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return starter.install(models_dir=_STARTER_HOME)
+        return starter.install(models_dir=_CACHE / "models")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from turboquant.kernels.specs import SHARED_BYTES, Kernel, Launch, Target
 HERE = Path(__file__).parent
 CLANGXX = os.environ.get("TURBOQUANT_CLANGXX", "clang++-19")
 SCHEDULES = (0, 1, 2)  # forward, reverse, random
-_CACHE = Path(os.environ.get("TURBOQUANT_EMULATOR_CACHE", Path(tempfile.gettempdir()) / "turboquant-emulator"))
+_CACHE = Path(tempfile.gettempdir()) / "turboquant-emulator"
 _TRAPS = "shift,bounds,integer-divide-by-zero,float-cast-overflow,alignment,signed-integer-overflow"
 _FLAGS = [
     *("-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "-nostdlib++", "-ffp-contract=off", "-fno-strict-aliasing"),
