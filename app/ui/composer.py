@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTe
 
 from app.ui import formats, theme
 from app.ui.cards import small_label
+from app.ui.text_pane import wrap_mode
 
 MAX_LINES = 9
 
@@ -77,7 +78,13 @@ class MessageEdit(QTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         if source.hasText():
+            self.wrap_for(self.toPlainText() + source.text())
             self.insertPlainText(source.text())
+
+    def wrap_for(self, text: str) -> None:
+        """Call it before `text` comes in: the layout happens at once."""
+        if self.wordWrapMode() != (mode := wrap_mode(text)):
+            self.setWordWrapMode(mode)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -178,6 +185,7 @@ class Composer(QWidget):
     # ------------------------------------------------------------ what the user does
 
     def on_text_changed(self) -> None:
+        self.edit.wrap_for(self.edit.toPlainText())
         self._update()
 
     def on_submitted(self) -> None:
@@ -190,7 +198,9 @@ class Composer(QWidget):
 
     def give_back(self, text: str) -> None:
         """A message that wasn't answered, before what was typed meanwhile."""
-        self.edit.setPlainText("\n\n".join(part for part in (text, self.edit.toPlainText().strip()) if part))
+        whole = "\n\n".join(part for part in (text, self.edit.toPlainText().strip()) if part)
+        self.edit.wrap_for(whole)
+        self.edit.setPlainText(whole)
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
 
     def on_button_clicked(self) -> None:

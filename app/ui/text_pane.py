@@ -18,12 +18,22 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextBlock,
     QTextCursor,
+    QTextOption,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolButton, QWidget
 
 from app.ui import markdown, theme
 from app.ui.markdown import CODE_HEADER, CODE_PADDING, INDENT, Property
+
+LONGEST_WORD = 10_000
+
+
+def wrap_mode(text: str) -> QTextOption.WrapMode:
+    """Where lines of `text` may break. Looking for a place in an endless word takes Qt 17 s at 200,000 letters."""
+    endless = max(map(len, text.split()), default=0) > LONGEST_WORD
+    mode = QTextOption.WrapMode
+    return mode.WrapAnywhere if endless else mode.WrapAtWordBoundaryOrAnywhere
 
 
 class CopyButton(QToolButton):
@@ -236,6 +246,7 @@ class PlainPane(TextPane):
         self.document().setDefaultFont(theme.font(1.06))
         palette = self.palette()
         palette.setColor(QPalette.ColorRole.Text, QColor(theme.colors().text))
+        self.setWordWrapMode(wrap_mode(text))  # before the first layout
         self.setPlainText(text)
         block = self.textCursor().blockFormat()
         block.setLineHeight(124, block.LineHeightTypes.ProportionalHeight.value)
