@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QMessageBox
 from app import log, paths
 from app.errors import AppError
 from app.ui.single import SingleInstance
-from app.ui.startup import finish, make_application, open_window
+from app.ui.startup import EndSignals, finish, make_application, open_window
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1
     window.notices.show_notice(notice)
+    EndSignals(app).install()
     code = app.exec()
     return finish(window, engine, code)
 

@@ -33,7 +33,7 @@ from app.ui.actions import Actions
 from app.ui.chat import Chat
 from app.ui.composer import Composer
 from app.ui.memory_panel import MemoryPanel
-from app.ui.notice_bar import NoticeBar
+from app.ui.notice_bar import Notice, NoticeBar
 from app.ui.sidebar import Sidebar
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.turn import EngineLink
@@ -62,6 +62,7 @@ class MainWindow(QMainWindow):
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
         self.chat = Chat(library, engine, self.transcript, self.composer, self.panel, self.notices, self)
         self._install = InstallJob(starter_install, self)
+        self._install_notice: Notice | None = None
         self._generating = False
         # The column opened last stays when there is room for one only.
         self._preferred = "panel"
@@ -173,7 +174,7 @@ class MainWindow(QMainWindow):
         self.welcome.install_clicked.connect(self.on_install)
         self.welcome.cancel_clicked.connect(self._install.cancel)
         self.welcome.folder_clicked.connect(self.on_open_folder)
-        self._install.progressed.connect(self.welcome.show_progress)
+        self._install.progressed.connect(self.on_install_progressed)
         self._install.finished.connect(self.on_installed)
         self._install.failed.connect(self.on_install_failed)
 
@@ -327,19 +328,40 @@ class MainWindow(QMainWindow):
             self.chat.load_model(folder)
 
     def on_install(self) -> None:
-        self._show_page(loading=False)
-        self.welcome.show_progress(self.tr("Starting"), -1)
+        """Shown on the welcome page, and in a notice: which of them is on screen may change meanwhile."""
+        if self._install.running:
+            return
         self._install.start()
+        words = self.tr("Installing the starter model")
+        self._install_notice = self.notices.show_notice(words, self.tr("Cancel"), self._install.cancel)
+        if self._install_notice is not None:
+            self._install_notice.dismissed.connect(self.on_install_notice_dismissed)
+        self.on_install_progressed(self.tr("Starting"), -1)
+
+    def on_install_progressed(self, step: str, done: float) -> None:
+        self.welcome.show_progress(step, done)
+        if self._install_notice is not None:
+            share = f" · {done:.0%}" if done >= 0 else ""
+            self._install_notice.set_text(self.tr("Installing the starter model: {0}").format(step) + share)
+
+    def on_install_notice_dismissed(self) -> None:
+        self._install_notice = None
+
+    def _end_install(self) -> None:
+        self.welcome.show_idle()
+        if self._install_notice is not None:
+            self._install_notice.dismiss()
 
     def on_installed(self, path: str) -> None:
-        self.welcome.show_idle()
+        self._end_install()
         self.chat.load_model(path)
 
     def on_install_failed(self, error: AppError | None) -> None:
-        if error is None:
-            self.welcome.show_idle()
-        else:
+        self._end_install()
+        if error is not None:
             self.welcome.show_error(error)
+            if self._stack.currentWidget() is not self.welcome:
+                self.notices.show_notice(str(error))
 
     def on_model_changed(self) -> None:
         model = self.chat.model
@@ -368,8 +390,7 @@ class MainWindow(QMainWindow):
 
     def _show_page(self, loading: bool) -> None:
         """The welcome page while there is nothing to talk to and nothing to read."""
-        nothing = self.chat.model is None and not loading and not self.chat.current
-        welcome = nothing or self._install.running
+        welcome = self.chat.model is None and not loading and not self.chat.current
         if welcome != (self._stack.currentWidget() is self.welcome):
             self._stack.setCurrentIndex(1 if welcome else 0)
             self._fold()
@@ -384,8 +405,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{title} – {self.tr('TurboQuant Chat')}" if title else self.tr("TurboQuant Chat"))
         self.actions_.rename.setEnabled(bool(title))
         self.actions_.delete.setEnabled(bool(title))
-        if self.chat.current:
-            self._show_page(loading=bool(self.chat.loading))
+        self._show_page(loading=bool(self.chat.loading))
 
     def on_turn_changed(self) -> None:
         if self._generating and not self.chat.generating and not self._busy_elsewhere():

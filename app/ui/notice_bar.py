@@ -48,6 +48,9 @@ class Notice(QWidget):
     def text(self) -> str:
         return self._label.text()
 
+    def set_text(self, text: str) -> None:
+        self._label.setText(text)
+
     def dismiss(self) -> None:
         self.hide()
         self.deleteLater()
@@ -82,12 +85,15 @@ class NoticeBar(QWidget):
         self.hide()
 
     def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
-                    timeout_s: float = 0) -> None:  # fmt: skip
+                    timeout_s: float = 0) -> Notice | None:  # fmt: skip
+        """The new notice, None where the same one stands already."""
         if text and (on_action is not None or text not in self.texts()):
             notice = Notice(text, self, action, on_action, timeout_s)
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)
             self.show()
+            return notice
+        return None
 
     def dismiss(self, text: str) -> None:
         for notice in self.findChildren(Notice):

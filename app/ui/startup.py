@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import socket
 import sqlite3
 import sys
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import paths
@@ -51,6 +53,32 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
     QTimer.singleShot(0, engine, engine.start)
     return window, engine
+
+
+class EndSignals(QObject):
+    """Ctrl-C and SIGTERM close the windows as a click would. `install` comes from the main thread, once.
+
+    Python runs its handlers between two of its own instructions, which may be long after: Qt's loop waits in C++. So
+    the signal writes a byte to a socket that the loop watches.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._heard, self._said = socket.socketpair()
+        for end in (self._heard, self._said):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._heard.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self.on_signal)
+
+    def install(self) -> None:
+        signal.set_wakeup_fd(self._said.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)  # without a handler of Python's own the socket stays silent
+
+    def on_signal(self) -> None:
+        self._heard.recv(64)
+        logger.info("asked to end by a signal")
+        QApplication.closeAllWindows()
 
 
 def forget_lost_snapshots(library: Library) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ from PySide6.QtWidgets import QMessageBox
 import app.__main__ as program
 from app.ui import startup
 from tests.ui.conftest import Bench
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +48,7 @@ def test_what_keeps_the_window_away_is_shown(qapp: object, monkeypatch: pytest.M
 
     shown: list[str] = []
     monkeypatch.setattr(program, "make_application", lambda: qapp)
-    monkeypatch.setattr(program.log, "start", lambda: "")
-    monkeypatch.setattr(program, "open_window", fail)
+    monkeypatch.setattr(program.log, "start", fail)
     monkeypatch.setattr(QMessageBox, "critical", lambda *said: shown.append(said[2]))
     assert program.main([]) == 1
     assert shown == [str(error)]
@@ -67,3 +71,32 @@ def test_a_library_that_fails_at_the_end_does_not_keep_a_stuck_engine(
         patch.setattr(bench.window, "close_library", fail)
         startup.finish(bench.window, Stuck(), 5)  # type: ignore[arg-type]
     assert ended == [5]
+
+
+_CHILD = """
+import sys
+import app.__main__ as program
+install = program.EndSignals.install
+
+def announced(signals):
+    install(signals)
+    print("ready", flush=True)
+
+program.EndSignals.install = announced
+sys.exit(program.main([]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither signal for another process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_window_as_a_click_would(turboquant_home: Path, number: signal.Signals) -> None:
+    child = subprocess.Popen([sys.executable, "-c", _CHILD], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(number)
+        assert child.wait(60) == 0
+    finally:
+        child.kill()
+        child.communicate()
+    assert "window_geometry" in (turboquant_home / "settings" / "settings.json").read_text()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer
@@ -281,6 +283,32 @@ def test_shortcuts_are_unique_and_work(bench: Bench) -> None:
 
 
 # ---------------------------------------------------------------- installing the starter
+
+
+@pytest.mark.parametrize("error", [None, AppError("The network is gone.")])
+def test_installing_beside_a_chat_leaves_the_chat_on_screen(bench: Bench, qtbot: QtBot, error: AppError | None) -> None:
+    window, go_on = bench.window, threading.Event()
+
+    def install(report: Callable[[str, float], None]) -> Path:
+        report("Fetching", 0.5)
+        go_on.wait(30)
+        if error is not None:
+            raise error
+        return Path("/models/Starter")
+
+    window._install._install = install
+    window.on_install()
+    qtbot.waitUntil(lambda: any("Fetching · 50" in text for text in window.notices.texts()))
+    bench.say("hello")
+    bench.chat.new()
+    assert window._stack.currentWidget() is not window.welcome
+    go_on.set()
+    qtbot.waitUntil(lambda: not any("Fetching" in text for text in window.notices.texts()))
+    bench.rest()
+    assert window._stack.currentWidget() is not window.welcome
+    assert bench.chat.model is not None
+    assert bench.chat.model.name == ("Starter" if error is None else "Tiny-1B")
+    assert window.notices.texts() == ([] if error is None else [str(error)])
 
 
 def test_the_starter_is_installed_with_progress(start: Start, qtbot: QtBot, tmp_path: object) -> None:
