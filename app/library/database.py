@@ -6,11 +6,13 @@ WAL with synchronous=NORMAL: a commit survives a killed process, and costs well 
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from app.errors import AppError
 
@@ -179,9 +181,7 @@ def _set_aside(path: Path) -> Path:
 
 def _layout() -> dict[str, list[tuple[object, ...]]]:
     """What every table must look like, from the migrations themselves."""
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        for script in MIGRATIONS:
-            fresh.executescript(script)
+    with closing(_fresh()) as fresh:
         tables = [name for (name,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {table: _layout_of(fresh, table) for table in tables}
 
@@ -200,7 +200,7 @@ def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
     Cache files name themselves, so their table is left behind.
     """
     copied = 0
-    with closing(sqlite3.connect(damaged)) as source:
+    with TemporaryDirectory(dir=damaged.parent) as folder, closing(_described_anew(damaged, Path(folder))) as source:
         source.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for table in ("conversations", "messages", "samples", "switches"):
             columns = {row["name"]: row["type"] for row in connection.execute(f"PRAGMA table_info({table})")}
@@ -217,6 +217,42 @@ def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 log.warning("the rest of %s can't be read: %s", table, error)
     return copied
+
+
+def _described_anew(damaged: Path, folder: Path) -> sqlite3.Connection:
+    """A copy of `damaged` in `folder` whose tables are described as they should be.
+
+    One odd letter in the description makes SQLite refuse every row. What it ought to say is known; where the rows lie
+    is not, and stays. A table is known by its place in sqlite_master, since migrations only append. Where the disk has
+    no room for a copy it is `damaged` itself, as it is.
+    """
+    copy = folder / "copy.db"
+    try:
+        for ending in ("", "-wal"):
+            if (part := damaged.with_name(damaged.name + ending)).exists():
+                shutil.copyfile(part, copy.with_name(copy.name + ending))
+    except OSError as error:
+        log.warning("%s can't be copied: %s", damaged, error)
+        return sqlite3.connect(damaged)
+    with closing(_fresh()) as fresh:
+        described = fresh.execute("SELECT type, name, tbl_name, sql, rowid FROM sqlite_master").fetchall()
+    try:
+        with closing(sqlite3.connect(copy, isolation_level=None)) as mended:
+            mended.execute("PRAGMA writable_schema = ON")  # errors in the description are then passed over
+            mended.executemany(
+                "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?", described
+            )
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        log.warning("the description of %s can't be mended: %s", damaged, error)
+    return sqlite3.connect(copy)
+
+
+def _fresh() -> sqlite3.Connection:
+    """An empty database of the present version, in memory."""
+    connection = sqlite3.connect(":memory:")
+    for script in MIGRATIONS:
+        connection.executescript(script)
+    return connection
 
 
 def _fitting(value: object, kind: str) -> object:

@@ -102,16 +102,28 @@ def test_what_can_be_read_of_a_damaged_file_is_copied(path: Path) -> None:
     ("old", "new"),
     [
         (b"cached_tokens", b"caghed_tokens"),
-        (b"bytes_after", b"bytes_\xffter"),
+        (b"bytes_after", b"bytes_\xfffter"),
         (b"conversations(id)", b"conversatkons(id)"),
         (b"title TEXT", b"title TEXU"),
+        (b"CREATE TABLE messages", b"CREATE TABLF messages"),
+        (b"tablemessagesmessages", b"tablemessagfsmessages"),
     ],
 )
 def test_a_damaged_description_is_mended_once(path: Path, old: bytes, new: bytes) -> None:
     fill(path, 2)
-    path.write_bytes(path.read_bytes().replace(old, new))
+    sound = path.read_bytes()
+    assert old in sound
+    assert len(old) == len(new)
+    path.write_bytes(sound.replace(old, new))
     with Library(path) as library:
         assert "damaged" in library.notice
+        assert len(library.conversations()) == 2
+        for conversation in library.conversations():
+            assert len(library.messages(conversation.id)) == 1
+            assert len(library.samples(conversation.id)) == 1
+            assert len(library.switches(conversation.id)) == 1
+    (aside,) = path.parent.glob("library-damaged-*.db")
+    assert aside.read_bytes() == sound.replace(old, new)
     with Library(path) as again:
         assert again.notice == ""
         again.create("turbo4")
