@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from pytestqt.qtbot import QtBot
 
 from app.events import (
@@ -108,12 +108,16 @@ def test_stop_ends_the_reply_and_what_waits_goes_on(
 def test_stop_reaches_one_conversations_work_only_also_where_it_waits(
     qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
 ) -> None:
+    told: list[Event] = []
+
     def react(event: Event) -> None:
-        if isinstance(event, TokenBatch) and len(of(TokenBatch, listener.events)) == 1:
+        told.append(event)
+        if isinstance(event, TokenBatch) and len(of(TokenBatch, told)) == 1:
             engine.stop("b")
             engine.stop(None)  # a load: there is none
 
-    listener.react = react
+    # in the engine's thread, so that the first reply can't end before
+    engine.event_emitted.connect(react, Qt.ConnectionType.DirectConnection)
     engine.start()
     engine.submit(LoadModel(str(model)))
     idle(qtbot, engine, listener, ModelLoaded)
