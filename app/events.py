@@ -139,6 +139,13 @@ class ModelLoaded:
 
 
 @dataclass(frozen=True)
+class BackendNotice:
+    """Said while the model runs: a kernel was tried for the first time and something slower takes its place."""
+
+    notice: str
+
+
+@dataclass(frozen=True)
 class ModelFailed:
     path: str
     error: AppError
@@ -313,7 +320,7 @@ class SnapshotNotSaved:
 
 
 Event = (
-    ModelLoading | ModelLoaded | ModelFailed | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch
-    | MemorySample | TurnFinished | TurnFailed | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed
-    | SnapshotSaved | SnapshotLoaded | SnapshotRejected | SnapshotNotSaved
+    ModelLoading | ModelLoaded | BackendNotice | ModelFailed | PrefillStarted | PrefillProgress | CachePlanned
+    | TokenBatch | MemorySample | TurnFinished | TurnFailed | ContextFull | SwitchProgress | SchemeSwitched
+    | SwitchFailed | SnapshotSaved | SnapshotLoaded | SnapshotRejected | SnapshotNotSaved
 )  # fmt: skip

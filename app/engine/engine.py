@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-from turboquant import schemes  # before MLX: it loads a BLAS that makes prefill several times faster
+from turboquant import backends, schemes  # before MLX: it loads a BLAS that makes prefill several times faster
 
 # isort: split
 import mlx.core as mx
@@ -23,6 +23,7 @@ from app.engine.loader import LoadedModel
 from app.engine.session import Session
 from app.errors import AppError, Interrupted
 from app.events import (
+    BackendNotice,
     Command,
     DiscardCache,
     Event,
@@ -59,15 +60,19 @@ class Engine:
         self._kept_sessions, self._kept_bytes = kept_sessions, kept_bytes
         self._loaded: LoadedModel | None = None
         self._sessions: OrderedDict[str, Session] = OrderedDict()  # the last one is the current one
+        self._noticed = ""  # what the backend said last
 
     def run(self, command: Command, stop: threading.Event) -> Iterator[Event]:
         """Every failure ends in an event of its command; none is raised."""
         try:
-            yield from self._perform(command, stop)
+            for event in self._perform(command, stop):
+                yield event
+                yield from self._news()
         except Exception as error:
             if not isinstance(error, AppError | Interrupted):
                 log.exception("%s failed", type(command).__name__)
             yield from self._failed(command, _explained(error))
+        yield from self._news()
 
     def close(self, seconds: float = 2.0) -> Iterator[Event]:
         """Save changed caches, the latest first, for at most about this long; then let everything go."""
@@ -121,6 +126,7 @@ class Engine:
         self._loaded = loaded = loader.load(folder, stop)
         head_dim = loaded.info.head_dim
         options = tuple(SchemeOption(s.name, s.key_bits, s.value_bits, s.ratio(head_dim)) for s in schemes.SCHEMES)
+        self._noticed = loaded.notice
         yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
 
     # ------------------------------------------------------------ conversations
@@ -190,6 +196,12 @@ class Engine:
         except OSError as error:
             log.warning("the cache of %s can't be saved: %s", conversation_id, error)
             yield SnapshotNotSaved(conversation_id, error.strerror or str(error))
+
+    def _news(self) -> Iterator[Event]:
+        """What the backend says since it was asked last: kernels are compiled, and checked, at their first use."""
+        if self._loaded and (notice := backends.choose().notice) != self._noticed:
+            self._noticed = notice
+            yield BackendNotice(notice)
 
     # ------------------------------------------------------------ failures
 

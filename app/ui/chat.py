@@ -68,10 +68,12 @@ class Chat(QObject):
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
         self._cache = CacheView(library, self._writing, panel, notices, self)
+        self._backend_notice = ""  # the one that stands
         self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.ModelLoading: self._model_loading,
             ev.ModelLoaded: self._model_loaded,
+            ev.BackendNotice: self._backend_noticed,
             ev.ModelFailed: self._model_failed,
             ev.PrefillStarted: self._prefill_started,
             ev.PrefillProgress: self._prefill_progress,
@@ -335,10 +337,19 @@ class Chat(QObject):
     def _model_loaded(self, event: ev.ModelLoaded) -> None:
         self.loading, self.model = "", event.model
         self._panel.picker.set_options(event.schemes)
-        self._notices.show_notice(event.notice)
+        self._tell_of_backend(event.notice)
         self._show_state()
         self._restore_cache()
         self.model_changed.emit()
+
+    def _backend_noticed(self, event: ev.BackendNotice) -> None:
+        self._tell_of_backend(event.notice)
+
+    def _tell_of_backend(self, notice: str) -> None:
+        """One notice at a time: where a kernel doesn't serve, its neighbours often don't either."""
+        self._notices.dismiss(self._backend_notice)
+        self._backend_notice = notice
+        self._notices.show_notice(notice)
 
     def _model_failed(self, event: ev.ModelFailed) -> None:
         self.loading = ""

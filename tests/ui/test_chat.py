@@ -1027,6 +1027,15 @@ def test_a_cache_that_cannot_be_saved_is_told_once(bench: Bench) -> None:
     assert bench.window.notices.texts() == [notice]
 
 
+def test_what_the_backend_says_while_it_runs_is_shown(bench: Bench) -> None:
+    bench.say("Hello")
+    for name in ("tq_encode", "tq_attend"):
+        bench.engine.event_emitted.emit(ev.BackendNotice(f"The GPU kernel {name} doesn't serve here."))
+    assert bench.window.notices.texts() == ["The GPU kernel tq_attend doesn't serve here."]  # the last is enough
+    bench.rest()
+    assert bench.said()[0] == "Hello"
+
+
 def test_no_model_shows_the_welcome_page(start: Start) -> None:
     bench = start(load=False)
     bench.window.start()

@@ -16,6 +16,7 @@ import turboquant
 from app.engine import prompt, turn
 from app.engine.engine import Engine
 from app.events import (
+    BackendNotice,
     CachePlanned,
     ContextFull,
     Event,
@@ -299,3 +300,27 @@ class _Failing:
         if self._left < 0:
             raise RuntimeError("[malloc] out of memory")
         return self._model(tokens, cache=cache)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_notice_of_the_backend_is_passed_on_once_and_when_it_appears(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """As on a GPU, where a kernel is checked at its first use: in the midst of a reply."""
+    backend = turboquant.backends.choose()
+    attend = backend.attend
+
+    def refused(*arguments: Any) -> mx.array:
+        monkeypatch.setattr(backend, "notice", "The GPU kernel tq_attend doesn't serve here.")
+        if fails:
+            raise RuntimeError("out of memory")
+        return attend(*arguments)
+
+    monkeypatch.setattr(backend, "attend", refused)
+    command = Generate("c", "r", transcript("Hello"), "turbo4", GREEDY)
+    events = drive(engine, command)
+    assert one(BackendNotice, events).notice == "The GPU kernel tq_attend doesn't serve here."
+    kinds = [type(event) for event in events]
+    if not fails:
+        assert kinds.index(BackendNotice) < kinds.index(TurnFinished)
+    assert not of(BackendNotice, drive(engine, command))
