@@ -25,6 +25,20 @@ def quiet_button(text: str, parent: QWidget) -> QToolButton:
     return button
 
 
+class Line(QWidget):
+    """A hairline between two columns."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFixedWidth(1)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._color()
+        theme.theme().changed.connect(self._color)
+
+    def _color(self) -> None:
+        self.setStyleSheet(f"background: {theme.colors().line};")
+
+
 class Divider(QWidget):
     """A thin line with a few words in its middle."""
 

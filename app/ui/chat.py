@@ -281,6 +281,9 @@ class Chat(QObject):
         self.model_changed.emit()
         self._engine.submit(ev.LoadModel(path))
 
+    def cancel_load(self) -> None:
+        self._engine.stop(None)
+
     def _show_state(self) -> None:
         """Everything beside the transcript, for the conversation and model at hand."""
         self._cache.show(self.current, self.scheme)

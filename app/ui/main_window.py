@@ -1,4 +1,4 @@
-"""The window: places the widgets, folds the side columns where there is no room, and remembers how it was."""
+"""The window: places the widgets, connects them, and remembers how it was."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt
-from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QMenu,
     QMessageBox,
@@ -31,20 +30,16 @@ from app.settings import Settings
 from app.ui import formats, theme
 from app.ui.actions import Actions
 from app.ui.chat import Chat
+from app.ui.columns import Columns
 from app.ui.composer import Composer
 from app.ui.memory_panel import MemoryPanel
-from app.ui.notice_bar import Notice, NoticeBar
+from app.ui.model_button import ModelButton
+from app.ui.notice_bar import NoticeBar
 from app.ui.sidebar import Sidebar
+from app.ui.starter_install import Install, StarterInstall
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.turn import EngineLink
-from app.ui.welcome import Install, InstallJob, Welcome
-
-SIDEBAR_WIDTH = 244
-PANEL_WIDTH = 336
-CENTER_LEAST = 440
-CENTER_SQUEEZED = 300  # beside a column that was asked for
-RECENT_MODELS = 6
-BACKENDS = {"metal": "Metal", "cuda": "CUDA", "numba": "CPU (numba)", "reference": "plain MLX"}
+from app.ui.welcome import Welcome
 
 
 class MainWindow(QMainWindow):
@@ -61,12 +56,8 @@ class MainWindow(QMainWindow):
         self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
         self.chat = Chat(library, engine, self.transcript, self.composer, self.panel, self.notices, self)
-        self._install = InstallJob(starter_install, self)
-        self._install_notice: Notice | None = None
+        self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
         self._generating = False
-        # The column opened last stays when there is room for one only.
-        self._preferred = "panel"
-        self._asked = ""  # shown although the transcript becomes narrow
         self._place()
         self._connect()
         self._restore()
@@ -91,19 +82,11 @@ class MainWindow(QMainWindow):
         column.addWidget(self.transcript, 1)
         column.addWidget(_Centered(self.composer, top=4, bottom=16))
         self._stack = QStackedWidget(self)
-        self._stack.setMinimumWidth(CENTER_SQUEEZED)  # not the hidden page's
         self._stack.addWidget(center)
         self._stack.addWidget(self.welcome)
-        body = QWidget(self)
-        row = QHBoxLayout(body)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        self._lines = [_Line(), _Line()]
-        self.sidebar.setFixedWidth(SIDEBAR_WIDTH)
-        self.panel.setFixedWidth(PANEL_WIDTH)
-        for widget in (self.sidebar, self._lines[0], self._stack, self._lines[1], self.panel):
-            row.addWidget(widget, 1 if widget is self._stack else 0)
-        self.setCentralWidget(body)
+        self._columns = Columns(self.sidebar, self._stack, self.panel, self)
+        self._columns.folded.connect(self.on_folded)
+        self.setCentralWidget(self._columns)
         self._place_tool_bar()
 
     def _place_tool_bar(self) -> None:
@@ -115,18 +98,8 @@ class MainWindow(QMainWindow):
         bar.addAction(self.actions_.sidebar)
         bar.addAction(self.actions_.new)
         bar.addWidget(_spacer())
-        self._model_button = QToolButton(bar)
-        self._model_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._model_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._model_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow stands behind the name
-        self._model_button.setIconSize(QSize(14, 14))
-        self._model_button.setFont(theme.font(bold=True))
-        self._model_button.setMenu(QMenu(self._model_button))
-        self._model_button.menu().aboutToShow.connect(self.on_model_menu)
-        self._model_detail = QLabel(bar)
-        self._model_detail.setProperty("role", "muted")
-        bar.addWidget(self._model_button)
-        bar.addWidget(self._model_detail)
+        self.model_button = ModelButton(self._settings, self._starter_installed, self._fill_model_menu, bar)
+        bar.addWidget(self.model_button)
         bar.addWidget(_spacer())
         bar.addAction(self.actions_.panel)
         self.addToolBar(bar)
@@ -171,21 +144,18 @@ class MainWindow(QMainWindow):
         self.chat.model_changed.connect(self.on_model_changed)
         self.chat.model_failed.connect(self.on_model_failed)
         self.chat.turn_changed.connect(self.on_turn_changed)
-        self.welcome.install_clicked.connect(self.on_install)
-        self.welcome.cancel_clicked.connect(self._install.cancel)
         self.welcome.folder_clicked.connect(self.on_open_folder)
-        self._install.progressed.connect(self.on_install_progressed)
-        self._install.finished.connect(self.on_installed)
-        self._install.failed.connect(self.on_install_failed)
+        self._installing.finished.connect(self.chat.load_model)
+        self.model_button.chosen.connect(self.chat.load_model)
+        self.model_button.cancel_clicked.connect(self.chat.cancel_load)
 
     def _restore(self) -> None:
         self.resize(1180, 780)
         self.restoreGeometry(QByteArray(self._settings.get_bytes("window_geometry")))
-        self._wanted = {
+        self._columns.wanted = {
             "sidebar": self._settings.get("sidebar_shown", True),
             "panel": self._settings.get("panel_shown", True),
         }
-        self._fold()
 
     def start(self) -> None:
         """Open the conversation used last. Load the model used last, else the starter; without either the welcome page
@@ -204,43 +174,24 @@ class MainWindow(QMainWindow):
 
     # ------------------------------------------------------------ side columns
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fold()
+    def _allow_columns(self) -> None:
+        """On the welcome page nothing is measured; the list stands there when it has something to read."""
+        if self._stack.currentWidget() is self.welcome:
+            self._columns.allow(("sidebar",) if self._library.conversations() else ())
+        else:
+            self._columns.allow(("sidebar", "panel"))
 
-    def _fold(self) -> None:
-        """Show the side columns that are wanted and fit beside a readable transcript."""
-        room = self.width() - CENTER_LEAST
-        widths = {"sidebar": SIDEBAR_WIDTH, "panel": PANEL_WIDTH}
-        shown = {}
-        welcome = self._stack.currentWidget() is self.welcome
-        if welcome:  # nothing is measured there
-            widths = {"sidebar": SIDEBAR_WIDTH} if self._library.conversations() else {}
-        if widths.get(self._asked, 0) <= room:
-            self._asked = ""
-        for name in sorted(widths, key=lambda name: name != self._preferred):
-            squeezed = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
-            shown[name] = self._wanted[name] and widths[name] <= squeezed
-            room -= widths[name] if shown[name] else 0
-        for name, widget, line in (("sidebar", self.sidebar, self._lines[0]), ("panel", self.panel, self._lines[1])):
-            widget.setVisible(shown.get(name, False))
-            line.setVisible(shown.get(name, False))
-        self.actions_.sidebar.setChecked(shown.get("sidebar", False))
-        self.actions_.panel.setChecked(shown.get("panel", False))
-        self.actions_.panel.setEnabled(not welcome)
-
-    def _toggle(self, name: str, shown: bool) -> None:
-        self._wanted[name] = shown
-        self._asked = name if shown else ""
-        if shown:
-            self._preferred = name
-        self._fold()
+    def on_folded(self) -> None:
+        shown = self._columns.shown
+        self.actions_.sidebar.setChecked(shown["sidebar"])
+        self.actions_.panel.setChecked(shown["panel"])
+        self.actions_.panel.setEnabled(self._stack.currentWidget() is not self.welcome)
 
     def on_toggle_sidebar(self) -> None:
-        self._toggle("sidebar", self.actions_.sidebar.isChecked())
+        self._columns.toggle("sidebar", self.actions_.sidebar.isChecked())
 
     def on_toggle_panel(self) -> None:
-        self._toggle("panel", self.actions_.panel.isChecked())
+        self._columns.toggle("panel", self.actions_.panel.isChecked())
 
     # ------------------------------------------------------------ commands
 
@@ -262,7 +213,7 @@ class MainWindow(QMainWindow):
         action.setText(self.tr("Undo deleting “{0}”").format(formats.short(title, 24)) if title else self.tr("Undo"))
 
     def on_search(self) -> None:
-        self._toggle("sidebar", True)
+        self._columns.toggle("sidebar", True)
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
 
@@ -280,7 +231,7 @@ class MainWindow(QMainWindow):
             self.composer.edit.setFocus()
 
     def on_change_scheme(self) -> None:
-        self._toggle("panel", True)
+        self._columns.toggle("panel", True)
         self.panel.picker.setFocus()
         self.panel.picker.showPopup()
 
@@ -293,93 +244,23 @@ class MainWindow(QMainWindow):
 
     # ------------------------------------------------------------ models
 
-    def on_model_menu(self) -> None:
-        menu = self._model_button.menu()
-        menu.clear()
-        menu.setLayoutDirection(QApplication.layoutDirection())  # the button's own is turned round
-        for path in self._recent_models():
-            entry = menu.addAction(Path(path).name)
-            entry.setData(path)
-            entry.setToolTip(path)
-            entry.setCheckable(True)
-            entry.setChecked(self.chat.model is not None and self.chat.model.path == path)
-            entry.triggered.connect(self.on_model_chosen)
-        menu.addSeparator()
-        if self._starter_installed() is None and not self._install.running:
-            menu.addAction(self.tr("Install the starter model"), self.on_install)
+    def _fill_model_menu(self, menu: QMenu) -> None:
+        if self._starter_installed() is None and not self._installing.job.running:
+            menu.addAction(self.tr("Install the starter model"), self._installing.start)
         menu.addAction(self.actions_.open_folder)
-
-    def on_model_chosen(self) -> None:
-        action = self.sender()
-        assert isinstance(action, QAction)
-        if not (self.chat.model and self.chat.model.path == action.data()):
-            self.chat.load_model(str(action.data()))
-
-    def _recent_models(self) -> list[str]:
-        starter = self._starter_installed()
-        default = [str(path) for path in [starter] if path]
-        known = self._settings.get("recent_models", default, valid=lambda found: all(type(p) is str for p in found))
-        known = known + [path for path in default if path not in known]
-        return [path for path in known if Path(path).is_dir()]
 
     def on_open_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
         if folder:
             self.chat.load_model(folder)
 
-    def on_install(self) -> None:
-        """Shown on the welcome page, and in a notice: which of them is on screen may change meanwhile."""
-        if self._install.running:
-            return
-        self._install.start()
-        words = self.tr("Installing the starter model")
-        self._install_notice = self.notices.show_notice(words, self.tr("Cancel"), self._install.cancel)
-        if self._install_notice is not None:
-            self._install_notice.dismissed.connect(self.on_install_notice_dismissed)
-        self.on_install_progressed(self.tr("Starting"), -1)
-
-    def on_install_progressed(self, step: str, done: float) -> None:
-        self.welcome.show_progress(step, done)
-        if self._install_notice is not None:
-            share = f" · {done:.0%}" if done >= 0 else ""
-            self._install_notice.set_text(self.tr("Installing the starter model: {0}").format(step) + share)
-
-    def on_install_notice_dismissed(self) -> None:
-        self._install_notice = None
-
-    def _end_install(self) -> None:
-        self.welcome.show_idle()
-        if self._install_notice is not None:
-            self._install_notice.dismiss()
-
-    def on_installed(self, path: str) -> None:
-        self._end_install()
-        self.chat.load_model(path)
-
-    def on_install_failed(self, error: AppError | None) -> None:
-        self._end_install()
-        if error is not None:
-            self.welcome.show_error(error)
-            if self._stack.currentWidget() is not self.welcome:
-                self.notices.show_notice(str(error))
-
     def on_model_changed(self) -> None:
-        model = self.chat.model
         if self.chat.loading:
-            self._model_button.setText(self.chat.loading)
-            self._model_detail.setText(self.tr("loading…"))
-        elif model is None:
-            self._model_button.setText(self.tr("No model"))
-            self._model_detail.clear()
+            self.model_button.show_loading(self.chat.loading)
+        elif self.chat.model is None:
+            self.model_button.show_none()
         else:
-            self._model_button.setText(model.name)
-            backend = BACKENDS.get(model.backend, model.backend)
-            size = self.tr("{0} in memory").format(formats.data_size(model.weights_bytes))
-            self._model_detail.setText(f"{size} · {backend}")
-            self._settings.set("model", model.path)
-            recent = [model.path] + [path for path in self._recent_models() if path != model.path]
-            self._settings.set("recent_models", recent[:RECENT_MODELS])
-        self._model_button.setAccessibleName(self.tr("Model: {0}").format(self._model_button.text()))
+            self.model_button.show_model(self.chat.model)
         self._show_page(loading=bool(self.chat.loading))
 
     def on_model_failed(self, error: AppError) -> None:
@@ -393,7 +274,7 @@ class MainWindow(QMainWindow):
         welcome = self.chat.model is None and not loading and not self.chat.current
         if welcome != (self._stack.currentWidget() is self.welcome):
             self._stack.setCurrentIndex(1 if welcome else 0)
-            self._fold()
+            self._allow_columns()
             (self if welcome else self.composer.edit).setFocus()
 
     # ------------------------------------------------------------ what the chat says
@@ -419,7 +300,6 @@ class MainWindow(QMainWindow):
         return bool(QApplication.activePopupWidget()) or (focus is not None and self.sidebar.isAncestorOf(focus))
 
     def on_theme_changed(self) -> None:
-        self._model_button.setIcon(theme.icon("down", theme.colors().muted))
         if sys.platform != "darwin":
             self._menu_button.setIcon(theme.icon("menu"))
 
@@ -432,11 +312,11 @@ class MainWindow(QMainWindow):
     def remember(self) -> None:
         """What the next start needs: geometry, columns, scheme."""
         self._settings.set_bytes("window_geometry", bytes(self.saveGeometry().data()))
-        self._settings.set("sidebar_shown", self._wanted["sidebar"])
-        self._settings.set("panel_shown", self._wanted["panel"])
+        self._settings.set("sidebar_shown", self._columns.wanted["sidebar"])
+        self._settings.set("panel_shown", self._columns.wanted["panel"])
         self._settings.set("scheme", self.chat.scheme)
         self.chat.on_save()
-        self._install.shutdown(1.0)
+        self._installing.job.shutdown(1.0)
 
     def close_library(self) -> None:
         """Write down what the engine said last. Nothing may be shown after this."""
@@ -453,20 +333,6 @@ class _Centered(QWidget):
         row.setContentsMargins(SIDE_MARGIN, top, SIDE_MARGIN, bottom)
         widget.setMaximumWidth(COLUMN_WIDTH)
         row.addWidget(widget)
-
-
-class _Line(QWidget):
-    """A hairline between two columns."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedWidth(1)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._color()
-        theme.theme().changed.connect(self._color)
-
-    def _color(self) -> None:
-        self.setStyleSheet(f"background: {theme.colors().line};")
 
 
 def _spacer() -> QWidget:

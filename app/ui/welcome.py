@@ -2,68 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from pathlib import Path
-
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from app.errors import AppError, Interrupted
+from app.errors import AppError
 from app.ui import theme
 
 TEXT_WIDTH = 460
-
-Install = Callable[[Callable[[str, float], None]], Path]
-
-
-class InstallJob(QObject):
-    """Installs the starter model in a thread of its own. Signals arrive in the window's thread."""
-
-    progressed = Signal(str, float)
-    finished = Signal(str)
-    failed = Signal(object)  # AppError; None: the user cancelled
-
-    def __init__(self, install: Install, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._install = install
-        self._cancel = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
-
-    def start(self) -> None:
-        if not self.running:
-            self._cancel.clear()
-            self._thread = threading.Thread(target=self._run, name="install", daemon=True)
-            self._thread.start()
-
-    def cancel(self) -> None:
-        self._cancel.set()
-
-    def shutdown(self, timeout_s: float) -> None:
-        self.cancel()
-        if self._thread is not None:
-            self._thread.join(timeout_s)
-
-    def _run(self) -> None:
-        try:
-            folder = self._install(self._report)
-        except Interrupted:
-            self.failed.emit(None)
-        except AppError as error:
-            self.failed.emit(error)
-        except Exception as error:
-            self.failed.emit(AppError("The model couldn't be installed. Nothing was kept of it.", detail=repr(error)))
-        else:
-            self.finished.emit(str(folder))
-
-    def _report(self, step: str, done: float) -> None:
-        if self._cancel.is_set():
-            raise Interrupted
-        self.progressed.emit(step, done)
 
 
 class Welcome(QWidget):

@@ -1072,7 +1072,7 @@ def test_a_start_shows_the_model_that_loads_and_the_conversation_used_last(start
     bench.close()
     again = start(bench.engine, load=False)
     again.window.start()
-    assert again.window._model_button.text() == tmp_path.name
+    assert again.window.model_button.button.text() == tmp_path.name
     assert again.composer.note == f"Loading {tmp_path.name}…"
     assert again.said() == ["Hello"]
     assert not again.window.welcome.isVisible()

@@ -19,8 +19,8 @@ from app.errors import AppError, Interrupted
 from app.events import TurnFinished
 from app.ui import theme
 from app.ui.messages import ReplyView, UserBubble
+from app.ui.starter_install import InstallJob
 from app.ui.transcript import FIRST_PAGE
-from app.ui.welcome import InstallJob
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 
@@ -296,8 +296,8 @@ def test_installing_beside_a_chat_leaves_the_chat_on_screen(bench: Bench, qtbot:
             raise error
         return Path("/models/Starter")
 
-    window._install._install = install
-    window.on_install()
+    window._installing.job._install = install
+    window._installing.start()
     qtbot.waitUntil(lambda: any("Fetching · 50" in text for text in window.notices.texts()))
     bench.say("hello")
     bench.chat.new()
@@ -314,7 +314,7 @@ def test_installing_beside_a_chat_leaves_the_chat_on_screen(bench: Bench, qtbot:
 def test_the_starter_is_installed_with_progress(start: Start, qtbot: QtBot, tmp_path: object) -> None:
     bench = start(FakeEngine(), load=False)
     bench.window.start()
-    bench.window._install._install = lambda report: (report("Fetching", 0.5), tmp_path)[1]
+    bench.window._installing.job._install = lambda report: (report("Fetching", 0.5), tmp_path)[1]
     bench.window.welcome.install.click()
     for _ in range(200):
         QTest.qWait(5)
@@ -353,7 +353,7 @@ def test_retry_is_offered_for_the_last_reply_only(bench: Bench) -> None:
 
 
 def test_the_model_menu_reads_in_the_applications_direction(bench: Bench) -> None:
-    menu = bench.window._model_button.menu()
+    menu = bench.window.model_button.button.menu()
     menu.aboutToShow.emit()
     assert menu.layoutDirection() == QApplication.layoutDirection()
 
