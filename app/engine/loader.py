@@ -15,7 +15,7 @@ from turboquant import backends, snapshot  # before MLX: it loads a BLAS that ma
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
-from app.engine import models
+from app.engine import models, support
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo
 
@@ -76,7 +76,7 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
         fingerprint=snapshot.fingerprint(model),
         backend=backend.name,
         weights_bytes=weights_bytes(model),
-        context_tokens=models.context_tokens(config) or _tokenizer_limit(tokenizer, folder),
+        context_tokens=support.context_tokens(config) or _tokenizer_limit(tokenizer, folder),
         layers=len(model.layers),
         kv_heads=_argument(model, "num_key_value_heads", "num_attention_heads"),
         head_dim=_argument(model, "head_dim")

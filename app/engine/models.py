@@ -5,19 +5,15 @@ Judged from the files and config.json alone, without MLX and without running any
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from app.engine import support
 from app.errors import AppError
 
-# Where different families say how long a sequence they were trained for.
-_CONTEXT_KEYS = ("max_position_embeddings", "max_sequence_length", "max_seq_len", "seq_length", "n_positions", "n_ctx")
-# Numbers that no model does without: at 0, or as text, they only fail later and further from their cause.
-_COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size")
 _HEADER_LIMIT_BYTES = 100 << 20
 
 
@@ -49,9 +45,9 @@ def judge(folder: Path) -> ModelFolder:
         weights = sum(_checked_size(file) for file in weight_files(folder))
     except AppError as error:
         return ModelFolder(folder, "incomplete", error.message, 0)
-    if reason := _unsupported(config):
+    if reason := support.unsupported(config):
         return ModelFolder(folder, "unsupported", reason, weights)
-    if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+    if not any((folder / name).is_file() for name in support.TOKENIZER_FILES):
         return ModelFolder(folder, "incomplete", f"The tokenizer is missing from {folder}.", weights)
     return ModelFolder(folder, "complete", "", weights)
 
@@ -102,19 +98,9 @@ def weight_files(folder: Path) -> list[Path]:
     return files
 
 
-def context_tokens(config: Mapping[str, Any]) -> int | None:
-    """The longest sequence the config states; None where it states none."""
-    for part in _parts(config):
-        for key in _CONTEXT_KEYS:
-            value = part.get(key)
-            if type(value) is int and value > 0:
-                return value
-    return None
-
-
 def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
     """End-of-sequence ids that config.json and generation_config.json name, each a number or a list."""
-    sources: list[Mapping[str, Any]] = list(_parts(config))
+    sources: list[Mapping[str, Any]] = list(support.parts(config))
     try:
         generation = json.loads((folder / "generation_config.json").read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -126,38 +112,6 @@ def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
         ids = source.get("eos_token_id")
         found.update(i for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
     return found
-
-
-def _parts(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield config
-    if isinstance(text := config.get("text_config"), dict):
-        yield text
-
-
-def _unsupported(config: Mapping[str, Any]) -> str:
-    kind = config.get("model_type")
-    if not isinstance(kind, str):
-        return "Its config.json names no model_type."
-    for part in _parts(config):
-        for key in (*_COUNTS, *_CONTEXT_KEYS):
-            value = part.get(key)  # a list holds one number a layer
-            count = type(value) is int and (value > 0 or key not in _COUNTS)
-            if not (value is None or isinstance(value, list) or count):
-                return f"Its config.json says that {key} is {value!r:.40}."
-    if config.get("model_file") is not None:
-        return "It needs program code of its own, which is never run."
-    spec = importlib.util.find_spec("mlx_lm")
-    if spec is None or spec.origin is None:
-        raise AppError("mlx-lm isn't installed.", "Run `make run` again: it repairs the installation.")
-    if kind == Path(kind).name and (Path(spec.origin).parent / "models" / f"{kind}.py").is_file():
-        return ""
-    # These import MLX, the first one with its BLAS: only for the rare name that needs it.
-    import turboquant  # noqa: F401
-
-    # isort: split
-    from mlx_lm.utils import MODEL_REMAPPING
-
-    return "" if kind in MODEL_REMAPPING else f"Models of type {kind} aren't known to mlx-lm."
 
 
 def _checked_size(file: Path) -> int:

@@ -218,7 +218,7 @@ def test_it_loads_and_answers_without_standard_streams(folder: Path, monkeypatch
     [
         "import app.engine.engine",
         "import app.engine.loader",
-        "from app.engine.models import _unsupported; assert _unsupported({'model_type': 'phi-msft'}) == ''",
+        "from app.engine.support import unsupported; assert unsupported({'model_type': 'phi-msft'}) == ''",
     ],
 )
 def test_the_fast_blas_comes_before_mlx(first: str) -> None:
