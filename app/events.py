@@ -9,6 +9,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.errors import AppError
+from app.model_events import FitJudged as FitJudged
+from app.model_events import JudgeFit as JudgeFit
+from app.model_events import LoadModel as LoadModel
+from app.model_events import ModelFit as ModelFit
+from app.model_events import ModelLoadProgress as ModelLoadProgress
+from app.model_events import ModelUnloaded as ModelUnloaded
+from app.model_events import SchemeFit as SchemeFit
+from app.model_events import UnloadModel as UnloadModel
 
 # ---------------------------------------------------------------- shared values
 
@@ -72,11 +80,6 @@ class SchemeOption:
 
 
 @dataclass(frozen=True)
-class LoadModel:
-    path: str
-
-
-@dataclass(frozen=True)
 class OpenConversation:
     """Bring this conversation's cache into memory if a snapshot serves it, and measure it."""
 
@@ -119,7 +122,9 @@ class SaveSnapshots:
     """Write what changed. Sent when the window is idle; shutting down does it too."""
 
 
-Command = LoadModel | OpenConversation | Generate | SwitchScheme | DiscardCache | SaveSnapshots
+Command = (
+    LoadModel | UnloadModel | JudgeFit | OpenConversation | Generate | SwitchScheme | DiscardCache | SaveSnapshots
+)  # fmt: skip
 
 # ---------------------------------------------------------------- events: engine thread → window
 
@@ -147,8 +152,13 @@ class BackendNotice:
 
 @dataclass(frozen=True)
 class ModelFailed:
+    """With `fit`: the model was not tried because memory is short (LoadModel's `anyway` tries it). What was loaded
+    before is still there then.
+    """
+
     path: str
     error: AppError
+    fit: ModelFit | None = None
 
 
 @dataclass(frozen=True)
@@ -320,7 +330,8 @@ class SnapshotNotSaved:
 
 
 Event = (
-    ModelLoading | ModelLoaded | BackendNotice | ModelFailed | PrefillStarted | PrefillProgress | CachePlanned
-    | TokenBatch | MemorySample | TurnFinished | TurnFailed | ContextFull | SwitchProgress | SchemeSwitched
-    | SwitchFailed | SnapshotSaved | SnapshotLoaded | SnapshotRejected | SnapshotNotSaved
+    ModelLoading | ModelLoadProgress | ModelLoaded | ModelFailed | ModelUnloaded | FitJudged | BackendNotice
+    | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch | MemorySample | TurnFinished | TurnFailed
+    | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed | SnapshotSaved | SnapshotLoaded | SnapshotRejected
+    | SnapshotNotSaved
 )  # fmt: skip
