@@ -6,6 +6,8 @@ that the look-up itself depends on the machine: AVX-512 permutes sixteen numbers
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,13 @@ _FLOATS, _INTS = ir.VectorType(_FLOAT, 16), ir.VectorType(_INT, 16)
 _LOW, _HIGH = range(8), range(8, 16)
 
 
-def table(values: NDArray[np.float32], fill: float | None = None) -> NDArray[np.float32]:
-    """16 entries for 2 to 4 bits: `values` over and over, so that bits above a code don't matter, or up to `fill`."""
-    if values.size >= 16:
+def table(values: NDArray[np.float32], fill: float | None = None, size: int = 16) -> NDArray[np.float32]:
+    """`size` entries: `values` over and over, so that bits above a code don't matter, or up to `fill`."""
+    if values.size >= size:
         return values
     if fill is None:
-        return np.tile(values, 16 // values.size)
-    return np.concatenate([values, np.full(16 - values.size, fill, np.float32)])
+        return np.tile(values, size // values.size)
+    return np.concatenate([values, np.full(size - values.size, fill, np.float32)])
 
 
 def _constant(*lanes: int) -> ir.Constant:
@@ -42,15 +44,20 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _look_up(context: Any, builder: Any, entries: Any, index: Any) -> Any:
-    """entries[index & 15] in each of sixteen lanes."""
+    """In each of sixteen lanes entries[index & 15], or of a pair of tables, one behind the other, entries[index & 31]."""
     features = context.codegen().magic_tuple()[2].split(",")
 
     def call(name: str, lanes: int, *arguments: Any) -> Any:
-        floats, ints = ir.VectorType(_FLOAT, lanes), ir.VectorType(_INT, lanes)
-        return builder.call(
-            cgutils.get_or_insert_function(builder.module, ir.FunctionType(floats, [floats, ints]), name), arguments
-        )
+        floats = ir.VectorType(_FLOAT, lanes)
+        kind = ir.FunctionType(floats, [argument.type for argument in arguments])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
+    if isinstance(entries, tuple):
+        if "+avx512f" in features:
+            return call("llvm.x86.avx512.vpermi2var.ps.512", 16, entries[0], index, entries[1])
+        low, high = (_look_up(context, builder, part, index) for part in entries)
+        in_high = builder.icmp_unsigned("!=", builder.and_(index, _constant(*[16] * 16)), _constant(*[0] * 16))
+        return builder.select(in_high, high, low)
     if "+avx512f" in features:
         return call("llvm.x86.avx512.permvar.sf.512", 16, entries, index)
     if "+avx2" in features:
@@ -76,71 +83,127 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, to: Any) -> Any:
     return builder.bitcast(context.make_array(kind)(context, builder, array).data, to.as_pointer())
 
 
+def _sixteen_at(builder: Any, base: Any, start: Any, kind: Any = _FLOATS) -> Any:
+    """Where the sixteen numbers begin that stand at `start`."""
+    return builder.bitcast(builder.gep(base, [start]), kind.as_pointer())
+
+
+def _codes(builder: Any, source: Any, start: Any, width: Any, groups: int) -> Any:
+    """Codes start to start + 15 of `width` bits in the low bits of sixteen lanes; start * width / 8 is whole.
+
+    They are read in groups that 32 bits hold and that fill whole bytes: the last one backward from where it ends, so
+    that nothing is read beyond the last word.
+    """
+    each = 16 // groups
+    first = builder.gep(source, [builder.lshr(builder.mul(start, width), _LONG(3))])
+    words = ir.Constant(ir.VectorType(_INT, groups), ir.Undefined)
+    for group in range(groups):
+        offset = builder.lshr(builder.mul(width, _LONG(group * each)), _LONG(3))
+        if group == groups - 1:
+            offset = builder.sub(builder.shl(width, _LONG(1)), _LONG(4))
+        word = builder.load(builder.bitcast(builder.gep(first, [offset]), _INT.as_pointer()), align=1)
+        words = builder.insert_element(words, word, _INT(group))
+    width = builder.trunc(width, _INT)
+    shifts = builder.mul(_constant(*[*range(each)] * groups), _spread(builder, width))
+    backward = builder.sub(_INT(32), builder.mul(width, _INT(each)))
+    in_last = _constant(*[0] * (16 - each), *[-1] * each)
+    shifts = builder.add(shifts, builder.and_(_spread(builder, backward), in_last))
+    return builder.lshr(builder.shuffle_vector(words, words, _constant(*[lane // each for lane in range(16)])), shifts)
+
+
+@contextmanager
+def _sixteens(builder: Any, count: Any) -> Iterator[Any]:
+    """Starts of sixteens that cover 0 to count; the last may overlap the one before."""
+    last = builder.sub(count, _LONG(16))
+    with cgutils.for_range(builder, builder.lshr(builder.add(count, _LONG(15)), _LONG(4)), intp=_LONG) as loop:
+        start = builder.shl(loop.index, _LONG(4))
+        yield builder.select(builder.icmp_signed("<", start, last), start, last)
+
+
 @intrinsic
 def _unpack_sixteens(_: Any, words: Any, bits: Any, entries: Any, out: Any, dim: Any) -> Any:
-    """out[j] = entries[code j], dim a multiple of 8 and at least 16, 2 to 4 bits.
-
-    Eight codes fill `bits` whole bytes. Of sixteen the lower eight are read forward from where they begin, the upper
-    eight backward from where they end, so that 32 bits hold them and nothing is read beyond the last word.
-    """
+    """out[j] = entries[code j], dim a multiple of 8 and at least 16, 2 to 4 bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = _pointer(context, builder, signature.args[0], arguments[0], _OCTET)
         entries = builder.load(_pointer(context, builder, signature.args[2], arguments[2], _FLOATS), align=4)
         target = _pointer(context, builder, signature.args[3], arguments[3], _FLOAT)
-        bits = arguments[1]
-        width = builder.trunc(bits, _INT)
-        shifts = builder.mul(_constant(*[*range(8)] * 2), _spread(builder, width))
-        backward = builder.shl(builder.sub(_INT(4), width), _INT(3))
-        shifts = builder.add(shifts, builder.and_(_spread(builder, backward), _constant(*[0] * 8, *[-1] * 8)))
-        blocks = builder.lshr(arguments[4], _LONG(3))
-        last = builder.sub(blocks, _LONG(2))
-        pairs = builder.lshr(builder.add(blocks, _LONG(1)), _LONG(1))
-        upper = builder.sub(builder.shl(bits, _LONG(1)), _LONG(4))
-        with cgutils.for_range(builder, pairs, intp=_LONG) as loop:
-            block = builder.shl(loop.index, _LONG(1))
-            block = builder.select(builder.icmp_signed("<", block, last), block, last)
-            lower = builder.gep(source, [builder.mul(block, bits)])
-            two = ir.Constant(ir.VectorType(_INT, 2), ir.Undefined)
-            for i, place in enumerate((lower, builder.gep(lower, [upper]))):
-                word = builder.load(builder.bitcast(place, _INT.as_pointer()), align=1)
-                two = builder.insert_element(two, word, _INT(i))
-            index = builder.lshr(builder.shuffle_vector(two, two, _constant(*[0] * 8, *[1] * 8)), shifts)
-            place = builder.bitcast(builder.gep(target, [builder.shl(block, _LONG(3))]), _FLOATS.as_pointer())
-            builder.store(_look_up(context, builder, entries, index), place, align=4)
+        with _sixteens(builder, arguments[4]) as start:
+            index = _codes(builder, source, start, arguments[1], groups=2)
+            builder.store(_look_up(context, builder, entries, index), _sixteen_at(builder, target, start), align=4)
         return context.get_dummy_value()
 
     return types.void(words, types.int64, entries, out, types.int64), generate
 
 
 @intrinsic
+def _unpack_pairs(_: Any, words: Any, bits: Any, entries: Any, ratio: Any, out: Any, half: Any) -> Any:
+    """out[j] = entries[upper code of pair j], out[half + j] = ratio * entries[32 + its lower code].
+
+    half a multiple of 4 and at least 16; pairs of bits + 1 and bits - 1 bits, 2 to 4 in the mean.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = _pointer(context, builder, signature.args[0], arguments[0], _OCTET)
+        tables = _pointer(context, builder, signature.args[2], arguments[2], _FLOAT)
+        first, second, lower = (
+            builder.load(_sixteen_at(builder, tables, _LONG(16 * part)), align=4) for part in range(3)
+        )
+        lower = builder.fmul(lower, _spread(builder, arguments[3]))
+        uppers = _pointer(context, builder, signature.args[4], arguments[4], _FLOAT)
+        half = arguments[5]
+        lowers = builder.gep(uppers, [half])
+        width = builder.shl(arguments[1], _LONG(1))
+        shift = _spread(builder, builder.trunc(builder.add(arguments[1], _LONG(1)), _INT))
+        with builder.if_else(builder.icmp_signed("==", arguments[1], _LONG(4))) as branches:
+            for branch, upper in zip(branches, ((first, second), first), strict=True):
+                with branch, _sixteens(builder, half) as start:
+                    pairs = _codes(builder, source, start, width, groups=4)
+                    found = _look_up(context, builder, upper, pairs)
+                    builder.store(found, _sixteen_at(builder, uppers, start), align=4)
+                    found = _look_up(context, builder, lower, builder.lshr(pairs, shift))
+                    builder.store(found, _sixteen_at(builder, lowers, start), align=4)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, entries, types.float32, out, types.int64), generate
+
+
+@intrinsic
 def nearest_sixteens(_: Any, y: Any, trial: Any, boundaries: Any, centroids: Any, codes: Any, out: Any) -> Any:
-    """codes[j] = number of the 15 boundaries below trial * y[j], out[j] = centroids[codes[j]]; whole sixteens of y."""
+    """codes[j] = number of boundaries below trial * y[j], out[j] = centroids[codes[j]]; whole sixteens of y.
+
+    16 entries a table, or 32, of which the last boundary doesn't count.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = _pointer(context, builder, signature.args[0], arguments[0], _FLOAT)
-        edges, centroids = (
-            builder.load(_pointer(context, builder, signature.args[i], arguments[i], _FLOATS), align=4) for i in (2, 3)
-        )
+        edges, centroids = (_pointer(context, builder, signature.args[i], arguments[i], _FLOAT) for i in (2, 3))
         code_target = _pointer(context, builder, signature.args[4], arguments[4], _INT)
         target = _pointer(context, builder, signature.args[5], arguments[5], _FLOAT)
         trial = _spread(builder, arguments[1])
-        shape = context.make_array(signature.args[0])(context, builder, arguments[0]).shape
-        sixteens = builder.lshr(cgutils.unpack_tuple(builder, shape, 1)[0], _LONG(4))
-        with cgutils.for_range(builder, sixteens, intp=_LONG) as loop:
-            start = builder.shl(loop.index, _LONG(4))
 
-            def at(base: Any, kind: Any, start: Any = start) -> Any:
-                return builder.bitcast(builder.gep(base, [start]), kind.as_pointer())
+        def length(place: int) -> Any:
+            array = context.make_array(signature.args[place])(context, builder, arguments[place])
+            return cgutils.unpack_tuple(builder, array.shape, 1)[0]
 
-            scaled = builder.fmul(builder.load(at(source, _FLOATS), align=4), trial)
-            code = _constant(*[0] * 16)
-            for step in (8, 4, 2, 1):
-                middle = _look_up(context, builder, edges, builder.add(code, _constant(*[step - 1] * 16)))
-                above = builder.fcmp_ordered(">", scaled, middle)
-                code = builder.select(above, builder.add(code, _constant(*[step] * 16)), code)
-            builder.store(code, at(code_target, _INTS), align=4)
-            builder.store(_look_up(context, builder, centroids, code), at(target, _FLOATS), align=4)
+        def table(base: Any, parts: int) -> Any:
+            found = tuple(builder.load(_sixteen_at(builder, base, _LONG(16 * p)), align=4) for p in range(parts))
+            return found if parts > 1 else found[0]
+
+        with builder.if_else(builder.icmp_signed("==", length(3), _LONG(16))) as branches:
+            for branch, parts in zip(branches, (1, 2), strict=True):
+                with branch:
+                    bounds, values = table(edges, parts), table(centroids, parts)
+                    with _sixteens(builder, length(0)) as start:
+                        scaled = builder.fmul(builder.load(_sixteen_at(builder, source, start), align=4), trial)
+                        code = _constant(*[0] * 16)
+                        for step in (16, 8, 4, 2, 1)[2 - parts :]:
+                            place = builder.add(code, _constant(*[step - 1] * 16))
+                            above = builder.fcmp_ordered(">", scaled, _look_up(context, builder, bounds, place))
+                            code = builder.select(above, builder.add(code, _constant(*[step] * 16)), code)
+                        builder.store(code, _sixteen_at(builder, code_target, start, _INTS), align=4)
+                        found = _look_up(context, builder, values, code)
+                        builder.store(found, _sixteen_at(builder, target, start), align=4)
         return context.get_dummy_value()
 
     return types.void(y, types.float32, boundaries, centroids, codes, out), generate
@@ -177,3 +240,25 @@ def unpack(words, bits, entries, out):
             if s + bits > 32:
                 x64 |= np.uint64(words[w + 1]) << np.uint64(32)
             out[j] = entries[(x64 >> np.uint64(s)) & mask]
+
+
+@inlined
+def unpack_split(words, bits, entries, ratio, out):
+    """The upper half's centroids to out's first half, `ratio` times the lower half's to its second.
+
+    entries: 32 of the upper half's, 16 of the lower half's, `table`s both.
+    """
+    half = out.shape[0] // 2
+    if half % 4 == 0 and half >= 16:
+        _unpack_pairs(words, bits, entries, ratio, out, half)
+        return
+    width = 2 * bits
+    for j in range(half):
+        start = j * width
+        w = start >> 5
+        s = start & 31
+        pair = np.uint64(words[w]) >> np.uint64(s)
+        if s + width > 32:
+            pair |= np.uint64(words[w + 1]) << np.uint64(32 - s)
+        out[j] = entries[pair & np.uint64(31)]
+        out[half + j] = ratio * entries[np.uint64(32) + ((pair >> np.uint64(bits + 1)) & np.uint64(15))]
