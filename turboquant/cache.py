@@ -20,6 +20,7 @@ from turboquant.errors import NeedsRebuild, TurboQuantError
 from turboquant.layer import Layer
 from turboquant.schemes import NONE, Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy
+from turboquant.split import AnyCodec, can_split, split_key_codec
 
 DECODE_ROWS = 32  # a step of at most so many tokens behind a raw prompt is decoding (one, or a draft's), not prefill
 REQUANTISED_ROWS = 4096  # rows decoded at a time, so that requantising a layer needs little memory
@@ -187,26 +188,36 @@ class TurboQuantCache(Layer):
 
     def _pack(self, keys: mx.array, values: mx.array, rows: int) -> None:
         """Encode the first `rows` of raw keys and values into the body; what is behind them only informs the offset."""
+        codec = value_codec(values.shape[-1], self.scheme.value_bits)
         if isinstance(self.body_values, Buffer):
-            self.body_values = PackedBuffer(value_codec(values.shape[-1], self.scheme.value_bits))
+            self.body_values = PackedBuffer(codec)
         if not self.scheme.key_bits:
             assert isinstance(self.body_keys, Buffer)
             self.body_keys.append(keys[:, :, :rows])
-            self.body_values.append(self.backend.encode(values[:, :, :rows], self.body_values.codec))
+            self.body_values.append(self.backend.encode(values[:, :, :rows], codec))
             return
-        if isinstance(self.body_keys, Buffer):
-            self.body_keys = PackedBuffer(key_codec(keys.shape[-1], self.scheme.key_bits))
         for block, offset in self._blocks(keys, rows):
+            if self.body_keys.count == 0:
+                self.body_keys = PackedBuffer(self._key_codec(keys.shape[-1]))
+            assert isinstance(self.body_keys, PackedBuffer)
             key_rows, value_rows = self.backend.encode_pair(
                 keys[:, :, block],
                 self.body_keys.codec,
                 values[:, :, block],
-                self.body_values.codec,
+                codec,
                 offset,
                 self.calibration.channel_scale,
+                self.calibration.channel_order,
             )
             self.body_keys.append(key_rows)
             self.body_values.append(value_rows)
+
+    def _key_codec(self, dim: int) -> AnyCodec:
+        """For keys packed from now on: split where the policy wants it and the order of channels is known."""
+        bits = self.scheme.key_bits
+        if self.calibration.channel_order is None or bits not in self.policy.split or not can_split(dim):
+            return key_codec(dim, bits)
+        return split_key_codec(dim, bits)
 
     def _blocks(self, keys: mx.array, rows: int) -> Iterator[tuple[slice, mx.array | None]]:
         """The first `rows` keys, bound for the end of the body, in blocks that share an offset."""
@@ -277,23 +288,25 @@ class TurboQuantCache(Layer):
         self.tail_values.append(mx.concatenate(values, axis=2))
 
     def _repack_keys(self) -> None:
-        old = self.body_keys
+        old, calibration = self.body_keys, self.calibration
         if isinstance(old, Buffer):  # exact keys: calibrate on them, as at a transition
             exact = old.view()
-            self.body_keys = fresh = PackedBuffer(key_codec(exact.shape[-1], self.scheme.key_bits))
+            self.body_keys = Buffer()  # so that segments are counted anew
             for block, offset in self._blocks(exact, old.count):
-                scale = self.calibration.channel_scale
-                fresh.append(self.backend.encode(exact[:, :, block], fresh.codec, offset, scale))
+                if self.body_keys.count == 0:
+                    self.body_keys = PackedBuffer(self._key_codec(exact.shape[-1]))
+                assert isinstance(self.body_keys, PackedBuffer)
+                statistics = offset, calibration.channel_scale, calibration.channel_order
+                self.body_keys.append(self.backend.encode(exact[:, :, block], self.body_keys.codec, *statistics))
             return
-        fresh = PackedBuffer(key_codec(old.codec.dim, self.scheme.key_bits))
-        calibration = self.calibration
+        fresh = PackedBuffer(self._key_codec(old.codec.dim))
         starts = calibration.segment_starts or (0,)
         for g, (start, stop) in enumerate(zip(starts, (*starts[1:], old.count), strict=True)):
             offset = None if calibration.offsets is None else calibration.offsets[:, :, g]
+            statistics = offset, calibration.channel_scale, calibration.channel_order
             for row in range(start, stop, REQUANTISED_ROWS):
                 part = old.view(row, min(row + REQUANTISED_ROWS, stop))
-                keys = old.codec.decode(part, offset, calibration.channel_scale)
-                fresh.append(self.backend.encode(keys, fresh.codec, offset, calibration.channel_scale))
+                fresh.append(self.backend.encode(old.codec.decode(part, *statistics), fresh.codec, *statistics))
                 mx.eval(*fresh.arrays())
         self.body_keys = fresh
 

@@ -1,7 +1,8 @@
 """Statistics of a conversation's own keys and queries that make its packed keys more exact at the same size.
 
 Keys carry a large constant in each channel; subtracting a mean per segment and adding q . mean to the scores is exact.
-Scaling channel j by sqrt(rms q_j / rms k_j) spends the rounding error where queries don't look.
+Scaling channel j by sqrt(rms q_j / rms k_j) spends the rounding error where queries don't look; ranking channels by
+rms q_j * rms k_j says which of them deserve more bits (split.py).
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import mlx.core as mx
 
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-14, 2.0**15  # normal float16 numbers
+ARRAYS = ("query_power", "channel_scale", "channel_order", "offsets")
 
 
 class Calibration:
-    """Per layer: running query power until the scale is fixed; the scale; one key offset a segment.
+    """Per layer: running query power until the scale and the order are fixed; both; one key offset a segment.
 
     Offsets and scale are kept in float16 and used as stored, so that encoder and attention agree exactly.
     """
@@ -22,6 +25,7 @@ class Calibration:
         self.enabled = enabled
         self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
         self.channel_scale: mx.array | None = None  # (B, H, D) float16
+        self.channel_order: mx.array | None = None  # (B, H, D) uint16, see split.py
         self.offsets: mx.array | None = None  # (B, H, G, D) float16
         self.segment_starts: tuple[int, ...] = ()
 
@@ -49,7 +53,7 @@ class Calibration:
         mean = sample.mean(axis=2).astype(mx.float16)
         if self.channel_scale is None and self.query_power is not None:
             centred = sample - mean.astype(mx.float32)[:, :, None]
-            self.channel_scale = _scale(self.query_power, mx.square(centred).sum(axis=2))
+            self.channel_scale, self.channel_order = _scale_and_order(self.query_power, mx.square(centred).mean(axis=2))
         added = mean[:, :, None]
         self.offsets = added if self.offsets is None else mx.concatenate([self.offsets, added], axis=2)
         self.segment_starts += (start,)
@@ -64,21 +68,35 @@ class Calibration:
         if kept and self.offsets is not None:
             self.offsets = self.offsets[:, :, :kept]
         else:
-            self.offsets = self.channel_scale = None
+            self.offsets = self.channel_scale = self.channel_order = None
+
+    def named_arrays(self) -> dict[str, mx.array]:
+        named = {name: getattr(self, name) for name in ARRAYS}
+        return {name: array for name, array in named.items() if array is not None}
 
     def arrays(self) -> list[mx.array]:
-        return [a for a in (self.query_power, self.channel_scale, self.offsets) if a is not None]
+        return list(self.named_arrays().values())
 
     @property
     def nbytes(self) -> int:
         return sum(a.nbytes for a in self.arrays())
 
 
-def _scale(query_power: mx.array, key_power: mx.array) -> mx.array:
-    """sqrt(rms q / rms k) per channel, normalised to a geometric mean of 1 (a common factor changes nothing)."""
+def _scale_and_order(query_power: mx.array, key_power: mx.array) -> tuple[mx.array, mx.array]:
+    """sqrt(rms q / rms k) per channel, with a factor that makes the mean square norm of scaled keys 1; and the order.
+
+    `query_power`, `key_power` (B, H, D): sums or means of squares; the keys' must be means. The order (B, H, D) uint16
+    alternates channels of the upper and of the lower half by rms q * rms k, each half ascending.
+    """
     query_power, key_power = (
         mx.maximum(power, 1e-6 * power.mean(axis=-1, keepdims=True) + 1e-30) for power in (query_power, key_power)
     )  # a channel that never moves isn't worth a bit
     log = mx.log(query_power) - mx.log(key_power)
     log = (log - log.mean(axis=-1, keepdims=True)) / 4
-    return mx.exp(mx.clip(log, -4.0, 4.0)).astype(mx.float16)
+    scale = mx.exp(mx.clip(log, -4.0, 4.0))
+    scale = scale * mx.rsqrt((key_power * mx.square(scale)).sum(axis=-1, keepdims=True))
+    ranked = mx.argsort(-(mx.log(query_power) + mx.log(key_power)), axis=-1)
+    half = ranked.shape[-1] // 2
+    halves = [mx.sort(ranked[..., :half], axis=-1), mx.sort(ranked[..., half : 2 * half], axis=-1)]
+    order = mx.stack(halves, axis=-1).reshape(*ranked.shape[:-1], -1)
+    return mx.clip(scale, SMALLEST_SCALE, LARGEST_SCALE).astype(mx.float16), order.astype(mx.uint16)

@@ -27,7 +27,7 @@ TRIALS = (1.0, 0.9, 0.95, 1.05, 1.1, 1.15, 0.85, 1.2)
 
 
 class Packed(NamedTuple):
-    """`words` (..., W) uint32 and `norms` (...) float16 of the same leading shape."""
+    """`words` (..., W) uint32 and `norms` (...) float16 (split keys: uint16) of the same leading shape."""
 
     words: mx.array
     norms: mx.array
@@ -70,16 +70,23 @@ class Codec:
             "codebook": codebook.VERSION,
         }
 
-    def encode(self, x: mx.array, offset: mx.array | None = None, channel_scale: mx.array | None = None) -> Packed:
+    def encode(
+        self,
+        x: mx.array,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
+    ) -> Packed:
         """`x` (B, H, T, dim) in any float type; `offset`, `channel_scale` (B, H, dim) or None.
 
-        What is stored is (x - offset) * channel_scale, so a query must be divided by the scale.
+        What is stored is (x - offset) * channel_scale, so a query must be divided by the scale. `channel_order` is of
+        no use here: a codec of one width treats all channels alike (see split.py).
         """
-        x = x.astype(mx.float32)
-        if offset is not None:
-            x = x - offset.astype(mx.float32)[..., None, :]
-        if channel_scale is not None:
-            x = x * channel_scale.astype(mx.float32)[..., None, :]
+        codes, norms = self.quantise(shifted(x, offset, channel_scale))
+        return Packed(pack(codes, self.bits), norms.astype(mx.float16))
+
+    def quantise(self, x: mx.array) -> tuple[mx.array, mx.array]:
+        """Codes (..., dim) uint32 and norms (...) float32 of x (..., dim) float32."""
         norm = mx.linalg.norm(x, axis=-1, keepdims=True)
         y = self.rotation.forward(x / mx.maximum(norm, TINY))
         codes, dot, length2 = self._nearest(y, 1.0)
@@ -93,8 +100,7 @@ class Codec:
             length2 = mx.where(better, other_length2, length2)
             best = mx.maximum(cosine, best)
         divisor = mx.sqrt(length2) if self.norm == "matched" else dot
-        stored = mx.minimum(norm / mx.maximum(divisor, TINY), MAX_NORM)
-        return Packed(pack(codes, self.bits), stored.squeeze(-1).astype(mx.float16))
+        return codes, mx.minimum(norm / mx.maximum(divisor, TINY), MAX_NORM).squeeze(-1)
 
     def _nearest(self, y: mx.array, trial: float) -> tuple[mx.array, mx.array, mx.array]:
         """Codes of `trial` * y, <c, y> and |c|^2 (last axis kept)."""
@@ -107,14 +113,43 @@ class Codec:
         c = self.centroids[unpack(packed.words, self.bits, self.dim)]
         return (c * packed.norms.astype(mx.float32)[..., None]).astype(dtype)
 
-    def decode(self, packed: Packed, offset: mx.array | None = None, channel_scale: mx.array | None = None) -> mx.array:
+    def decode(
+        self,
+        packed: Packed,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
+    ) -> mx.array:
         """(B, H, T, dim) float32: the inverse of `encode`, up to quantisation."""
-        x = self.rotation.inverse(self.decode_rotated(packed))
-        if channel_scale is not None:
-            x = x / channel_scale.astype(mx.float32)[..., None, :]
-        if offset is not None:
-            x = x + offset.astype(mx.float32)[..., None, :]
-        return x
+        return restored(self.rotation.inverse(self.decode_rotated(packed)), offset, channel_scale)
+
+    def rotate(
+        self, x: mx.array, channel_scale: mx.array | None = None, channel_order: mx.array | None = None
+    ) -> mx.array:
+        """R(x * channel_scale) of x (B, H, T, dim), float32: where raw keys and queries lie beside packed ones.
+
+        `channel_scale` (B, H, dim): the keys' own for keys, its reciprocal for queries.
+        """
+        return self.rotation.forward(shifted(x, None, channel_scale))
+
+
+def shifted(x: mx.array, offset: mx.array | None, channel_scale: mx.array | None) -> mx.array:
+    """(x - offset) * channel_scale in float32, for x (B, H, T, dim)."""
+    x = x.astype(mx.float32)
+    if offset is not None:
+        x = x - offset.astype(mx.float32)[..., None, :]
+    if channel_scale is not None:
+        x = x * channel_scale.astype(mx.float32)[..., None, :]
+    return x
+
+
+def restored(x: mx.array, offset: mx.array | None, channel_scale: mx.array | None) -> mx.array:
+    """The inverse of `shifted`."""
+    if channel_scale is not None:
+        x = x / channel_scale.astype(mx.float32)[..., None, :]
+    if offset is not None:
+        x = x + offset.astype(mx.float32)[..., None, :]
+    return x
 
 
 def count_below(y: mx.array, boundaries: mx.array) -> mx.array:
@@ -178,14 +213,14 @@ def codec(dim: int, bits: int, seed: int, norm: Norm = "matched", trials: int = 
 
 def key_codec(dim: int, bits: int) -> Codec:
     """The codec of a cache's keys."""
-    return codec(dim, bits, KEY_SEED, "matched", _trials(bits))
+    return codec(dim, bits, KEY_SEED, "matched", trials_for(bits))
 
 
 def value_codec(dim: int, bits: int) -> Codec:
     """The codec of a cache's values."""
-    return codec(dim, bits, VALUE_SEED, "unbiased", _trials(bits))
+    return codec(dim, bits, VALUE_SEED, "unbiased", trials_for(bits))
 
 
-def _trials(bits: int) -> int:
-    """The search gains nothing at 2 bits, and at 8 bits there is nothing left to gain."""
-    return len(TRIALS) if bits in (3, 4) else 1
+def trials_for(bits: int) -> int:
+    """The search gains nothing below 3 bits, and at 8 bits there is nothing left to gain."""
+    return len(TRIALS) if bits in (3, 4, 5) else 1

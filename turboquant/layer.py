@@ -6,12 +6,14 @@ from typing import Any
 
 import mlx.core as mx
 
+from turboquant import calibration
 from turboquant.calibration import Calibration
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import SnapshotMismatch, UnpackableHeadDim
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
+from turboquant.split import SplitCodec, split_key_codec
 
 _NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
 
@@ -93,6 +95,7 @@ class Layer:
             self.calibration.offsets,
             self.calibration.segment_starts,
             self.calibration.channel_scale,
+            self.calibration.channel_order,
         )
 
     # ------------------------------------------------------------------ in a file
@@ -120,7 +123,7 @@ class Layer:
             "packing": self.packing,
             "attended": self.attended,
             "calibrate": self.calibration.enabled,
-            "policy": [self.policy.first, self.policy.tail, self.policy.block],
+            "policy": [self.policy.first, self.policy.tail, self.policy.block, list(self.policy.split)],
             "segment_starts": list(self.calibration.segment_starts),
             "codecs": {
                 name: buffer.codec.identity() | {"trials": buffer.codec.trials}
@@ -139,15 +142,13 @@ class Layer:
                 named[name + ".words"], named[name + ".norms"] = buffer.view()
             else:
                 named[name] = buffer.view()
-        for name in ("query_power", "channel_scale", "offsets"):
-            if (array := getattr(self.calibration, name)) is not None:
-                named[name] = array
-        return named
+        return named | self.calibration.named_arrays()
 
     def restore(self, description: dict[str, Any], arrays: dict[str, mx.array]) -> None:
         """Become what `describe` and `arrays` said. Raises SnapshotMismatch where a codec isn't this version's."""
         self.scheme = parse(description["scheme"])
-        self.policy = Policy(*description["policy"])
+        first, tail, block, *split = description["policy"]
+        self.policy = Policy(first, tail, block, *map(tuple, split))
         self.calibration = Calibration(description["calibrate"])
         self.clear()
         self.obstacle = description["obstacle"]
@@ -155,8 +156,9 @@ class Layer:
         self.packing = description["packing"]
         self.attended = description["attended"]
         codecs = description["codecs"]
+        make_keys = split_key_codec if "lower_seed" in codecs.get("keys", ()) else key_codec
         for side, make, bits in (
-            ("keys", key_codec, self.scheme.key_bits),
+            ("keys", make_keys, self.scheme.key_bits),
             ("values", value_codec, self.scheme.value_bits),
         ):
             if side not in codecs:
@@ -172,9 +174,8 @@ class Layer:
                     buffer.norms.append(arrays[name + ".norms"])
             elif name in arrays:
                 buffer.append(arrays[name])
-        self.calibration.query_power = arrays.get("query_power")
-        self.calibration.channel_scale = arrays.get("channel_scale")
-        self.calibration.offsets = arrays.get("offsets")
+        for name in calibration.ARRAYS:
+            setattr(self.calibration, name, arrays.get(name))
         self.calibration.segment_starts = tuple(description["segment_starts"])
         self._check_restored()
 
@@ -192,18 +193,23 @@ class Layer:
                 if isinstance(buffer, PackedBuffer) and buffer.count:
                     words, norms = buffer.view()
                     fits &= words.shape == (batch, heads, buffer.count, buffer.codec.words) and words.dtype == mx.uint32
-                    fits &= norms.shape == (batch, heads, buffer.count) and norms.dtype == mx.float16
+                    split = isinstance(buffer.codec, SplitCodec)
+                    fits &= norms.shape == (batch, heads, buffer.count)
+                    fits &= norms.dtype == (mx.uint16 if split else mx.float16)
+                    fits &= not split or self.calibration.channel_order is not None
                     fits &= buffer.codec.dim == dim
                 elif isinstance(buffer, Buffer) and buffer.count:
                     fits &= buffer.view().shape == (batch, heads, buffer.count, dim)
         fits &= [b.count for b in self._buffers()[::2]] == [b.count for b in self._buffers()[1::2]]
-        calibration = self.calibration
-        starts, offsets = calibration.segment_starts, calibration.offsets
+        starts, offsets = self.calibration.segment_starts, self.calibration.offsets
         fits &= list(starts) == sorted(set(starts)) and (offsets is None) == (not starts)
         if offsets is not None:
             fits &= offsets.shape == (batch, heads, len(starts), key_dim) and offsets.dtype == mx.float16
             fits &= starts[0] == 0 <= starts[-1] < self.body_keys.count
-        for array, dtype in ((calibration.channel_scale, mx.float16), (calibration.query_power, mx.float32)):
+        for name, dtype in (("channel_scale", mx.float16), ("channel_order", mx.uint16), ("query_power", mx.float32)):
+            array = getattr(self.calibration, name)
             fits &= array is None or (array.shape == (batch, heads, key_dim) and array.dtype == dtype)
+        if (order := self.calibration.channel_order) is not None and fits:
+            fits &= bool((mx.sort(order, axis=-1) == mx.arange(key_dim)).all())
         if not fits:
             raise SnapshotMismatch("The parts of a layer's cache don't fit together.")

@@ -10,18 +10,25 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
-from turboquant.codec import Codec, Packed
+from turboquant.codec import Packed
+from turboquant.split import WIDTHS, AnyCodec
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How many tokens stay raw: the `first` ones, and at least `tail` of the newest; `block` are flushed together."""
+    """How many tokens stay raw: the `first` ones, and at least `tail` of the newest; `block` are flushed together.
+
+    `split`: widths of keys whose channels are split where the statistics are known (split.py).
+    """
 
     first: int = 4
     tail: int = 32
     block: int = 64
+    split: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if wrong := set(self.split) - set(WIDTHS):
+            raise ValueError(f"Keys of {sorted(wrong)} bits can't be split.")
         if self.first < 0 or self.tail < 0 or self.block < 1:
             raise ValueError(f"{self}: first and tail can't be negative, a block is at least one token.")
 
@@ -92,7 +99,7 @@ class Buffer:
 class PackedBuffer:
     """Growing words (B, H, capacity, W) and norms (B, H, capacity) of one codec."""
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, codec: AnyCodec) -> None:
         self.codec = codec
         self.words = Buffer()
         self.norms = Buffer()
@@ -128,8 +135,8 @@ class PackedBuffer:
 class Stretches:
     """What attention reads: buffers with their capacity, never sliced copies; the counts say how far they are filled.
 
-    The tail is in order after the body, the body after the first tokens. `offsets` (B, H, G, Dk) and
-    `channel_scale` (B, H, Dk) belong to packed keys: key t of the body, in segment g, was stored as
+    The tail is in order after the body, the body after the first tokens. `offsets` (B, H, G, Dk), `channel_scale` and
+    `channel_order` (B, H, Dk) belong to packed keys: key t of the body, in segment g, was stored as
     (k - offsets[g]) * channel_scale, and segment g starts at body row `segment_starts[g]` (ascending, the first is 0).
     """
 
@@ -142,6 +149,7 @@ class Stretches:
     offsets: mx.array | None = None
     segment_starts: tuple[int, ...] = ()
     channel_scale: mx.array | None = None
+    channel_order: mx.array | None = None
 
     @property
     def tokens(self) -> int:

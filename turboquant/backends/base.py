@@ -13,6 +13,7 @@ from turboquant.backends.reference import ReferenceBackend
 from turboquant.codec import Codec, Packed
 from turboquant.errors import TurboQuantError
 from turboquant.segments import Stretches
+from turboquant.split import AnyCodec
 
 VARIABLE = "TURBOQUANT_BACKEND"
 
@@ -24,20 +25,26 @@ class Backend(Protocol):
     notice: str
 
     def encode(
-        self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
+        self,
+        x: mx.array,
+        codec: AnyCodec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> Packed: ...
 
     def encode_pair(
         self,
         keys: mx.array,
-        key_codec: Codec,
+        key_codec: AnyCodec,
         values: mx.array,
         value_codec: Codec,
         offset: mx.array | None = None,
         channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> tuple[Packed, Packed]: ...
 
-    def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array: ...
+    def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array: ...
 
     def attend(
         self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None

@@ -20,6 +20,7 @@ from turboquant.backends.cpu_kernels.lanes import table
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.codec import TRIALS, Codec, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
+from turboquant.split import AnyCodec, SplitCodec
 
 MAX_ROWS = 8  # query rows a kv head's tokens are unpacked for at once; longer steps are prefill, where BLAS wins
 LOG2_E = 1.4426950408889634  # the loops count scores in bits
@@ -36,8 +37,15 @@ class NumbaBackend(ReferenceBackend):
     name = "numba"
 
     def encode(
-        self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
+        self,
+        x: mx.array,
+        codec: AnyCodec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> Packed:
+        if isinstance(codec, SplitCodec):
+            return super().encode(x, codec, offset, channel_scale, channel_order)
         batch, heads, rows, dim = x.shape
         constants = _constants(codec)
         data = _floats(x).reshape(batch * heads, rows, dim)
@@ -67,7 +75,9 @@ class NumbaBackend(ReferenceBackend):
             mx.array(norms.reshape(batch, heads, rows)).astype(mx.float16),
         )
 
-    def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array:
+    def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array:
+        if isinstance(codec, SplitCodec):
+            return super().dequantise(packed, codec, dtype)
         *lead, words = packed.words.shape
         out = np.empty((int(np.prod(lead)), codec.dim), np.float32)
         dequantise(
@@ -84,7 +94,8 @@ class NumbaBackend(ReferenceBackend):
     ) -> mx.array:
         batch, query_heads, length, key_dim = queries.shape
         sixteen = kv.tail_keys.array is not None and kv.tail_keys.array.dtype.size == 2
-        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen:
+        split = isinstance(kv.body_keys, PackedBuffer) and isinstance(kv.body_keys.codec, SplitCodec)
+        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen or split:
             return super().attend(queries, kv, scale, mask, sinks)
         assert kv.tail_keys.array is not None
         assert kv.tail_values.array is not None

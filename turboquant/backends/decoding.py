@@ -14,6 +14,7 @@ import mlx.core as mx
 from turboquant.kernels import constants, specs
 from turboquant.kernels.specs import Kernel, Launch, Target
 from turboquant.segments import Buffer, PackedBuffer, Stretches
+from turboquant.split import SplitCodec
 
 FLOATS = {mx.float16: "float16", mx.bfloat16: "bfloat16", mx.float32: "float32"}
 RAW = (mx.float16, mx.bfloat16)
@@ -118,6 +119,8 @@ class Decoder:
         if any(array is None for array in (key_words, value_words, value_norms, *tail, *first)):
             return None
         codec = keys.codec if isinstance(keys, PackedBuffer) else None
+        if isinstance(codec, SplitCodec):
+            return None
         calibration = calibration_of(kv.offsets, kv.channel_scale) if codec else 0
         raw = [a for a in (*tail, *first, *([] if codec else [key_words])) if a is not None]
         fits = (

@@ -12,11 +12,12 @@ from typing import TypeVar
 import mlx.core as mx
 
 from turboquant.backends.decoding import FLOATS, Decoder, Runs, alike, calibration_of
-from turboquant.backends.reference import Part, ReferenceBackend, folded, stretches_of
+from turboquant.backends.reference import Part, ReferenceBackend, stretches_of
 from turboquant.backends.verified import Verified
 from turboquant.codec import Codec, Packed
 from turboquant.kernels import constants, specs
 from turboquant.segments import PackedBuffer, Stretches
+from turboquant.split import AnyCodec, SplitCodec
 
 T = TypeVar("T")
 
@@ -39,12 +40,17 @@ class GpuBackend(ReferenceBackend):
     # ------------------------------------------------------------------ encode
 
     def encode(
-        self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
+        self,
+        x: mx.array,
+        codec: AnyCodec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> Packed:
         """As ReferenceBackend.encode; codes next to a boundary may round the other way."""
         calibration = calibration_of(offset, channel_scale)
-        if not _encodes(x, codec) or calibration is None:
-            return super().encode(x, codec, offset, channel_scale)
+        if isinstance(codec, SplitCodec) or not _encodes(x, codec) or calibration is None:
+            return super().encode(x, codec, offset, channel_scale, channel_order)
         batch, heads, rows, _ = x.shape
         part = constants.part(codec)
         kind = "float16" if offset is None else FLOATS[offset.dtype]
@@ -64,15 +70,18 @@ class GpuBackend(ReferenceBackend):
     def encode_pair(
         self,
         keys: mx.array,
-        key_codec: Codec,
+        key_codec: AnyCodec,
         values: mx.array,
         value_codec: Codec,
         offset: mx.array | None = None,
         channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> tuple[Packed, Packed]:
         """Keys and values of the same tokens in one dispatch; `offset` and `channel_scale` are the keys'."""
         calibration = calibration_of(offset, channel_scale)
         alike = keys.dtype == values.dtype and keys.shape[:3] == values.shape[:3]
+        if isinstance(key_codec, SplitCodec):
+            return super().encode_pair(keys, key_codec, values, value_codec, offset, channel_scale, channel_order)
         if not (_encodes(keys, key_codec) and _encodes(values, value_codec) and alike) or calibration is None:
             return self.encode(keys, key_codec, offset, channel_scale), self.encode(values, value_codec)
         batch, heads, rows, _ = keys.shape
@@ -103,8 +112,10 @@ class GpuBackend(ReferenceBackend):
 
     # ------------------------------------------------------------------ dequantise
 
-    def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array:
+    def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array:
         words, norms = packed
+        if isinstance(codec, SplitCodec):
+            return super().dequantise(packed, codec, dtype)
         if not specs.supports(codec.dim) or dtype not in FLOATS or norms.size < specs.MIN_ELEMENTS or norms.ndim != 3:
             return super().dequantise(packed, codec, dtype)
         batch, heads, rows = norms.shape
@@ -129,7 +140,7 @@ class GpuBackend(ReferenceBackend):
         usable = specs.supports(body.codec.dim) and dtype in FLOATS and raw and alike(raw)
         calibration = calibration_of(kv.offsets, kv.channel_scale) if part == "keys" else 0
         halves = kv.offsets is None or kv.offsets.dtype == mx.float16
-        if not usable or calibration is None or not halves:
+        if isinstance(body.codec, SplitCodec) or not usable or calibration is None or not halves:
             return super()._rotated(kv, part, heads, begin, end, dtype)
         words, norms = body.words.array, body.norms.array
         assert words is not None
@@ -145,7 +156,7 @@ class GpuBackend(ReferenceBackend):
         inputs = [words, norms, dims, constants.decoding_array(codec), raw[0], raw[-1]]
         if calibration:
             assert kv.offsets is not None
-            lifted = codec.rotation.forward(kv.offsets, folded(kv, codec, slice(None)))
+            lifted = codec.rotate(kv.offsets, kv.channel_scale)
             inputs += [lifted, constants.starts(kv.segment_starts)]
         if calibration > 1:
             assert kv.channel_scale is not None

@@ -11,6 +11,7 @@ import numpy as np
 from turboquant.backends import tiles
 from turboquant.codec import MAX_NORM, Codec, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
+from turboquant.split import AnyCodec
 
 Part = Literal["keys", "values"]
 
@@ -26,15 +27,20 @@ class ReferenceBackend:
     notice = ""
 
     def encode(
-        self, x: mx.array, codec: Codec, offset: mx.array | None = None, channel_scale: mx.array | None = None
+        self,
+        x: mx.array,
+        codec: AnyCodec,
+        offset: mx.array | None = None,
+        channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> Packed:
-        """Packed rows of x (B, H, T, dim); `offset`, `channel_scale` (B, H, dim) as in Codec.encode."""
+        """Packed rows of x (B, H, T, dim); `offset`, `channel_scale`, `channel_order` (B, H, dim) as in the codecs."""
         step = max(ENCODED_AT_ONCE // (x.size // x.shape[2]), 1) if x.shape[2] else 1
         if x.shape[2] <= step:
-            return codec.encode(x, offset, channel_scale)
+            return codec.encode(x, offset, channel_scale, channel_order)
         blocks = []
         for row in range(0, x.shape[2], step):
-            blocks.append(codec.encode(x[:, :, row : row + step], offset, channel_scale))
+            blocks.append(codec.encode(x[:, :, row : row + step], offset, channel_scale, channel_order))
             mx.eval(blocks[-1])  # the trials of one block are gone before the next one's begin
         return Packed(
             mx.concatenate([b.words for b in blocks], axis=2), mx.concatenate([b.norms for b in blocks], axis=2)
@@ -43,16 +49,18 @@ class ReferenceBackend:
     def encode_pair(
         self,
         keys: mx.array,
-        key_codec: Codec,
+        key_codec: AnyCodec,
         values: mx.array,
         value_codec: Codec,
         offset: mx.array | None = None,
         channel_scale: mx.array | None = None,
+        channel_order: mx.array | None = None,
     ) -> tuple[Packed, Packed]:
-        """Keys and values of the same tokens; `offset` and `channel_scale` are the keys'."""
-        return self.encode(keys, key_codec, offset, channel_scale), self.encode(values, value_codec)
+        """Keys and values of the same tokens; `offset`, `channel_scale` and `channel_order` are the keys'."""
+        key_rows = self.encode(keys, key_codec, offset, channel_scale, channel_order)
+        return key_rows, self.encode(values, value_codec)
 
-    def dequantise(self, packed: Packed, codec: Codec, dtype: mx.Dtype) -> mx.array:
+    def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array:
         """(B, H, T, dim) in rotated space."""
         return codec.decode_rotated(packed, dtype)
 
@@ -97,7 +105,9 @@ class ReferenceBackend:
         keys, values = kv.body_keys, kv.body_values
         if isinstance(keys, PackedBuffer) and keys.count:
             group = queries.shape[1] // (heads.stop - heads.start)
-            queries = keys.codec.rotation.forward(queries, _unfold(kv, keys.codec, heads, group))
+            scale_of, order = _channels(kv, heads)
+            reciprocal = None if scale_of is None else 1 / scale_of.astype(mx.float32)
+            queries = keys.codec.rotate(queries, *_for_group(group, reciprocal, order))
         queries = queries.astype(dtype)
 
         def rows(begin: int, end: int) -> tuple[mx.array, mx.array]:
@@ -114,6 +124,7 @@ class ReferenceBackend:
             tile = max(WORKING_BYTES // (row_bytes + column_bytes), 1)
             out = tiles.attend(queries, rows, kv.tokens, tile, scale, mask, sinks).astype(dtype)
         if isinstance(values, PackedBuffer) and values.count:
+            assert isinstance(values.codec, Codec)
             out = values.codec.rotation.inverse(out).astype(dtype)
         return out
 
@@ -135,15 +146,15 @@ class ReferenceBackend:
         body = stretches[1]
         assert isinstance(body, PackedBuffer)
         codec = body.codec
-        fold = folded(kv, codec, heads) if part == "keys" else None
+        channels = _channels(kv, heads) if part == "keys" else (None, None)
         parts = []
         for buffer, low, high in _within(stretches, begin, end):
             if isinstance(buffer, Buffer):
-                parts.append(codec.rotation.forward(buffer.view(low, high)[:, heads], fold))
+                parts.append(codec.rotate(buffer.view(low, high)[:, heads], *channels))
                 continue
             rows = self.dequantise(_heads_of_packed(buffer.view(low, high), heads), codec, mx.float32)
             if part == "keys" and kv.offsets is not None:
-                lifted = codec.rotation.forward(kv.offsets[:, heads], fold)
+                lifted = codec.rotate(kv.offsets[:, heads], *channels)
                 rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)[low:high]]
             parts.append(rows)
         rotated = mx.concatenate(parts, axis=2)
@@ -159,19 +170,15 @@ def stretches_of(kv: Stretches, part: Part) -> tuple[Buffer, Buffer | PackedBuff
     return kv.first_values, kv.body_values, kv.tail_values
 
 
-def folded(kv: Stretches, codec: Codec, heads: slice) -> mx.array:
-    """Signs times the keys' channel scale: what a raw key is multiplied by to lie beside the packed ones."""
-    if kv.channel_scale is None:
-        return codec.rotation.signs
-    return codec.rotation.signs * kv.channel_scale[:, heads].astype(mx.float32)[:, :, None]
+def _channels(kv: Stretches, heads: slice) -> tuple[mx.array | None, mx.array | None]:
+    """The keys' channel scale and order, of some kv heads."""
+    scale, order = kv.channel_scale, kv.channel_order
+    return None if scale is None else scale[:, heads], None if order is None else order[:, heads]
 
 
-def _unfold(kv: Stretches, codec: Codec, heads: slice, group: int) -> mx.array:
-    """Signs over the channel scale, for the query heads of some kv heads."""
-    if kv.channel_scale is None:
-        return codec.rotation.signs
-    scales = kv.channel_scale[:, heads].astype(mx.float32)[:, :, None]
-    return mx.repeat(codec.rotation.signs / scales, group, axis=1)
+def _for_group(group: int, *arrays: mx.array | None) -> Iterator[mx.array | None]:
+    """What belongs to kv heads (B, H, D), for their query heads (B, H * group, D)."""
+    return (None if array is None else mx.repeat(array, group, axis=1) for array in arrays)
 
 
 def _within(
