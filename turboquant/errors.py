@@ -13,6 +13,10 @@ class UnpackableHeadDim(TurboQuantError, ValueError):
     """A head dimension for which there is no codec."""
 
 
+class UnsupportedModel(TurboQuantError):
+    """A configuration that the installed mlx-lm can't make a model of."""
+
+
 class NeedsRebuild(TurboQuantError):
     """The wanted scheme keeps more than the cache still holds: prefill the tokens again."""
 

@@ -8,11 +8,12 @@ from typing import Any
 from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
 
-from turboquant import attention
 from turboquant.cache import Method, TurboQuantCache
-from turboquant.errors import NeedsRebuild
+from turboquant.errors import NeedsRebuild, UnpackableHeadDim
+from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Policy
+from turboquant.trace import CacheTrace, examine
 
 _REASON = "turboquant_reason"  # set on mlx-lm's own caches, so that a list of caches explains itself
 
@@ -36,8 +37,8 @@ def make_cache(
     """
     wanted = parse(scheme)
     caches = make_prompt_cache(model)
-    for i, cache in enumerate(caches):
-        if reason := _obstacle(model, caches, i):
+    for i, (cache, parts) in enumerate(zip(caches, examine(model), strict=True)):
+        if reason := obstacle(parts):
             setattr(cache, _REASON, reason)
         else:
             caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate)
@@ -114,22 +115,45 @@ def switch(caches: list[Any], scheme: Scheme | str) -> Method:
     return method
 
 
-def _obstacle(model: Module, caches: list[Any], index: int) -> str:
-    """Why this layer keeps mlx-lm's own cache; empty where it doesn't."""
-    cache = caches[index]
+def obstacle(parts: tuple[CacheTrace, ...]) -> str:
+    """Why this cache, or what it joins, stays mlx-lm's own; empty where it doesn't."""
+    part, cache = parts[0], parts[0].fresh
+    if len(parts) > 1:
+        return f"joins several caches in one layer ({', '.join(kind(part) for part in parts)}): they stay raw"
     if isinstance(cache, RotatingKVCache):
         return f"sliding window of {cache.max_size} tokens: stays raw in this version"
     if isinstance(cache, ArraysCache):
         return "keeps a recurrent state, no keys and values"
     if type(cache) is not KVCache:
         return f"its {type(cache).__name__} is of a kind that stays raw"
-    layers = model.layers
-    if len(layers) != len(caches):
-        return "the model's caches don't correspond to its layers one to one"
-    if getattr(getattr(model, "args", None), "num_kv_shared_layers", 0):
-        return "other layers read this layer's keys and values"
-    if attention.has_latent_attention(layers[index]):
+    if part.shared:
+        return "the model's caches don't correspond to its layers one to one: others may read these keys and values"
+    if part.latent:
         return "multi-head latent attention: the latents stay raw"
-    if not attention.is_routed(layers[index]):
+    if not part.reads:
         return "its attention doesn't go through mlx-lm's shared function"
+    if not part.intact:
+        return "the model changes its keys and values between cache and attention"
     return ""
+
+
+def dimension_obstacle(part: CacheTrace, scheme: Scheme) -> str:
+    """Why keys and values of these dims can't be packed; empty where they can."""
+    try:
+        check_dim(part.value_dim)
+        if scheme.key_bits:
+            check_dim(part.key_dim)
+    except UnpackableHeadDim as error:
+        return str(error)
+    return ""
+
+
+def kind(part: CacheTrace) -> str:
+    """What this cache holds, in a word or two."""
+    if isinstance(part.fresh, ArraysCache):
+        return "state"
+    if part.latent:
+        return "latents"
+    if part.window:
+        return "sliding window"
+    return "attention" if part.kv_heads else type(part.fresh).__name__

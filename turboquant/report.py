@@ -10,8 +10,8 @@ from mlx.utils import tree_flatten
 
 from turboquant.cache import TurboQuantCache
 from turboquant.plan import packable
-from turboquant.schemes import RAW_BYTES, Scheme, parse
-from turboquant.segments import PackedBuffer
+from turboquant.schemes import NONE, RAW_BYTES, Scheme, parse
+from turboquant.segments import PackedBuffer, Policy
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,31 @@ def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
         if cache.empty():
             continue
         assert cache.shape is not None
-        batch, heads, key_dim, value_dim = cache.shape
-        raw = tokens if cache.reason or not wanted.compresses else cache.policy.raw_tokens(tokens)
-        total += batch * heads * (key_dim + value_dim) * RAW_BYTES * raw
-        total += batch * heads * wanted.bytes_per_token(key_dim, value_dim) * (tokens - raw)
+        total += layer_bytes(cache.shape, NONE if cache.reason else wanted, tokens, cache.policy)[0]
     return total
+
+
+def layer_bytes(
+    shape: tuple[int, int, int, int], scheme: Scheme, tokens: int, policy: Policy | None = None
+) -> tuple[int, int]:
+    """Used and allocated bytes of a layer of `shape` (batch, kv heads, key dim, value dim), as `predict` means it."""
+    batch, heads, key_dim, value_dim = shape
+    policy = policy or Policy()
+    raw_row = batch * heads * (key_dim + value_dim) * RAW_BYTES
+    packed_row = batch * heads * scheme.bytes_per_token(key_dim, value_dim)
+    if not scheme.compresses:
+        return raw_row * tokens, raw_row * _capacity(tokens, 128)
+    raw = policy.raw_tokens(tokens)
+    first = min(policy.first, tokens)
+    rows = _capacity(first, 5) + _capacity(raw - first, 128)
+    return (
+        raw_row * raw + packed_row * (tokens - raw),
+        raw_row * rows + packed_row * _capacity(tokens - raw, 256),
+    )
+
+
+def _capacity(rows: int, step: int) -> int:
+    return rows // step * step + step if rows else 0
 
 
 def _fp16_bytes(cache: TurboQuantCache) -> int:
