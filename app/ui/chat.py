@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -24,6 +23,7 @@ from app.ui.composer import Composer
 from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
 from app.ui.messages import ReplyFigures, ReplyView, UserBubble
+from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 from app.ui.said import Said
 from app.ui.switching import Switching
@@ -40,21 +40,17 @@ REASON_S = 6.0
 
 
 class Chat(QObject):
-    """Signals: `list_changed` (a title, an order, a size), `model_changed` (see `model`, `loading`),
-    `model_failed(AppError)`, `turn_changed` (see `generating`)."""
+    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`)."""
 
     list_changed = Signal()
-    model_changed = Signal()
-    model_failed = Signal(object)
     turn_changed = Signal()
 
-    def __init__(self, library: Library, engine: EngineLink, transcript: Transcript, composer: Composer,
-                 panel: MemoryPanel, notices: NoticeBar, parent: QObject | None = None) -> None:  # fmt: skip
+    def __init__(self, library: Library, engine: EngineLink, models: ModelLink, transcript: Transcript,
+                 composer: Composer, panel: MemoryPanel, notices: NoticeBar,
+                 parent: QObject | None = None) -> None:  # fmt: skip
         super().__init__(parent)
-        self._library, self._engine = library, engine
+        self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
-        self.model: ev.ModelInfo | None = None
-        self.loading = ""
         self.params = ev.GenerationParams()
         self.current = ""  # empty: a new conversation that has no row yet
         self.scheme = "turbo4"
@@ -69,12 +65,8 @@ class Chat(QObject):
         self._writing = Writing(library, notices, self)
         self._cache = CacheView(library, self._writing, panel, notices, self)
         self._backend_notice = ""  # the one that stands
-        self._path_before = ""  # of the model at hand, should the one that is loading fail
         self._handlers: dict[type, Callable[[Any], None]] = {
-            ev.ModelLoading: self._model_loading,
-            ev.ModelLoaded: self._model_loaded,
             ev.BackendNotice: self._backend_noticed,
-            ev.ModelFailed: self._model_failed,
             ev.PrefillStarted: self._prefill_started,
             ev.PrefillProgress: self._prefill_progress,
             ev.CachePlanned: self._cache.planned,
@@ -97,6 +89,8 @@ class Chat(QObject):
         self._idle_timer.timeout.connect(self.on_idle)
         self._first_token_timer = QTimer(self, singleShot=True, interval=FIRST_TOKEN_MS)
         self._first_token_timer.timeout.connect(self.on_first_token_late)
+        models.loaded.connect(self.on_model_loaded)
+        models.changed.connect(self.on_model_changed)
         engine.event_emitted.connect(self.on_engine_event)
         composer.sent.connect(self.on_sent)
         composer.stop_clicked.connect(self.stop)
@@ -208,6 +202,10 @@ class Chat(QObject):
                 item.drop_retry()
 
     @property
+    def model(self) -> ev.ModelInfo | None:
+        return self._models.model
+
+    @property
     def generating(self) -> bool:
         """Whether the conversation on screen is being answered."""
         return self._turn is not None and self._turn.conversation_id == self.current
@@ -275,15 +273,6 @@ class Chat(QObject):
 
     # ------------------------------------------------------------ what the widgets show
 
-    def load_model(self, path: str) -> None:
-        self.loading = Path(path).name
-        self._turn_state_changed()
-        self.model_changed.emit()
-        self._engine.submit(ev.LoadModel(path))
-
-    def cancel_load(self) -> None:
-        self._engine.stop(None)
-
     def _show_state(self) -> None:
         """Everything beside the transcript, for the conversation and model at hand."""
         self._cache.show(self.current, self.scheme)
@@ -310,8 +299,8 @@ class Chat(QObject):
 
     def _hindrance(self) -> str:
         """Why the engine can't answer in the conversation on screen; empty when it can."""
-        if self.loading:
-            return self.tr("Loading {0}…").format(self.loading)
+        if self._models.loading:
+            return self.tr("Loading {0}…").format(self._models.loading)
         if self.model is None:
             return self.tr("No model is loaded")
         if self._turn is not None and not self.generating:
@@ -328,22 +317,18 @@ class Chat(QObject):
     # ------------------------------------------------------------ the engine's events
 
     def on_engine_event(self, event: ev.Event) -> None:
-        self._handlers[type(event)](event)
+        handler = self._handlers.get(type(event))
+        if handler is not None:  # else it is about models
+            handler(event)
 
-    def _model_loading(self, event: ev.ModelLoading) -> None:
-        if self.model is not None:
-            self._path_before = self.model.path
-        self.loading, self.model = event.name, None
-        self._turn_state_changed()
-        self.model_changed.emit()
-
-    def _model_loaded(self, event: ev.ModelLoaded) -> None:
-        self.loading, self.model = "", event.model
+    def on_model_loaded(self, event: ev.ModelLoaded) -> None:
         self._panel.picker.set_options(event.schemes)
         self._tell_of_backend(event.notice)
         self._show_state()
         self._restore_cache()
-        self.model_changed.emit()
+
+    def on_model_changed(self) -> None:
+        self._turn_state_changed()
 
     def _backend_noticed(self, event: ev.BackendNotice) -> None:
         self._tell_of_backend(event.notice)
@@ -353,16 +338,6 @@ class Chat(QObject):
         self._notices.dismiss(self._backend_notice)
         self._backend_notice = notice
         self._notices.show_notice(notice)
-
-    def _model_failed(self, event: ev.ModelFailed) -> None:
-        self.loading = ""
-        path, self._path_before = self._path_before, ""
-        if path and path != event.path:
-            self.load_model(path)
-        else:
-            self._turn_state_changed()
-            self.model_changed.emit()
-        self.model_failed.emit(event.error)
 
     def _prefill_started(self, event: ev.PrefillStarted) -> None:
         if self._turn:

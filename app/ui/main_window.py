@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import AppError
+from app.events import LoadModel
 from app.library.conversations import Library
 from app.library.records import DEFAULT_SCHEME, is_scheme
 from app.settings import Settings
@@ -34,6 +35,7 @@ from app.ui.columns import Columns
 from app.ui.composer import Composer
 from app.ui.memory_panel import MemoryPanel
 from app.ui.model_button import ModelButton
+from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 from app.ui.sidebar import Sidebar
 from app.ui.starter_install import Install, StarterInstall
@@ -55,7 +57,8 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
-        self.chat = Chat(library, engine, self.transcript, self.composer, self.panel, self.notices, self)
+        self.models = ModelLink(engine, self)
+        self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
         self._generating = False
         self._place()
@@ -141,13 +144,14 @@ class MainWindow(QMainWindow):
         self.sidebar.delete_requested.connect(self.on_delete_requested)
         self.sidebar.left.connect(self.composer.edit.setFocus)
         self.chat.list_changed.connect(self.on_list_changed)
-        self.chat.model_changed.connect(self.on_model_changed)
-        self.chat.model_failed.connect(self.on_model_failed)
+        self.models.changed.connect(self.on_model_changed)
+        self.models.progressed.connect(self.model_button.show_progress)
+        self.models.failed.connect(self.on_model_failed)
         self.chat.turn_changed.connect(self.on_turn_changed)
         self.welcome.folder_clicked.connect(self.on_open_folder)
-        self._installing.finished.connect(self.chat.load_model)
-        self.model_button.chosen.connect(self.chat.load_model)
-        self.model_button.cancel_clicked.connect(self.chat.cancel_load)
+        self._installing.finished.connect(self.load_model)
+        self.model_button.chosen.connect(self.load_model)
+        self.model_button.cancel_clicked.connect(self.models.cancel)
 
     def _restore(self) -> None:
         self.resize(1180, 780)
@@ -168,7 +172,7 @@ class MainWindow(QMainWindow):
             starter = self._starter_installed()
             chosen = str(starter) if starter else ""
         if chosen:
-            self.chat.load_model(chosen)
+            self.models.load(LoadModel(chosen, at_start=True))
         self._show_page(loading=bool(chosen))
         (self if self._stack.currentWidget() is self.welcome else self.composer.edit).setFocus()
 
@@ -252,20 +256,23 @@ class MainWindow(QMainWindow):
     def on_open_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
         if folder:
-            self.chat.load_model(folder)
+            self.load_model(folder)
+
+    def load_model(self, path: str) -> None:
+        self.models.load(LoadModel(path))
 
     def on_model_changed(self) -> None:
-        if self.chat.loading:
-            self.model_button.show_loading(self.chat.loading)
-        elif self.chat.model is None:
+        if self.models.loading:
+            self.model_button.show_loading(self.models.loading)
+        elif self.models.model is None:
             self.model_button.show_none()
         else:
-            self.model_button.show_model(self.chat.model)
-        self._show_page(loading=bool(self.chat.loading))
+            self.model_button.show_model(self.models.model, self.models.asleep)
+        self._show_page(loading=bool(self.models.loading))
 
     def on_model_failed(self, error: AppError) -> None:
         """With another model on its way back, or a conversation to read, a notice says why; else the welcome page."""
-        if self.chat.loading or self.chat.current:
+        if self.models.loading or self.chat.current:
             self.notices.show_notice(str(error))
         self.welcome.show_error(error)
 
@@ -286,7 +293,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{title} – {self.tr('TurboQuant Chat')}" if title else self.tr("TurboQuant Chat"))
         self.actions_.rename.setEnabled(bool(title))
         self.actions_.delete.setEnabled(bool(title))
-        self._show_page(loading=bool(self.chat.loading))
+        self._show_page(loading=bool(self.models.loading))
 
     def on_turn_changed(self) -> None:
         if self._generating and not self.chat.generating and not self._busy_elsewhere():

@@ -62,17 +62,21 @@ class ModelButton(QWidget):
         self._current = ""
         self._show(self.tr("No model"), "")
 
-    def show_loading(self, name: str, done: int = 0, total: int = 0) -> None:
-        """`done` of `total` bytes are in memory; a total of 0: not known yet."""
+    def show_loading(self, name: str) -> None:
         self._show(name, self.tr("loading…"), loading=True)
-        self.bar.setRange(0, 1000 if total else 0)
-        self.bar.setValue(1000 * done // total if total else 0)
+        self.bar.setRange(0, 0)
 
-    def show_model(self, model: ModelInfo) -> None:
-        """A loaded one; the next start and the menu know it from now on."""
+    def show_progress(self, done: int, total: int) -> None:
+        """`done` of `total` bytes are in memory."""
+        self.bar.setRange(0, 1000)
+        self.bar.setValue(1000 * done // max(total, 1))
+
+    def show_model(self, model: ModelInfo, asleep: bool) -> None:
+        """A loaded one, or one that gave its memory back; the next start and the menu know it from now on."""
         self._current = model.path
         size = self.tr("{0} in memory").format(formats.data_size(model.weights_bytes))
-        self._show(model.name, f"{size} · {BACKENDS.get(model.backend, model.backend)}")
+        words = f"{size} · {BACKENDS.get(model.backend, model.backend)}"
+        self._show(model.name, self.tr("unloaded; the next message loads it again") if asleep else words)
         self._settings.set("model", model.path)
         recent = [model.path] + [path for path in self.recent() if path != model.path]
         self._settings.set("recent_models", recent[:RECENT_MODELS])

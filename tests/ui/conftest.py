@@ -40,7 +40,7 @@ class Bench:
         self.window.show()
 
     def load(self) -> None:
-        self.chat.load_model(MODEL)
+        self.window.load_model(MODEL)
         self.rest()
 
     def rest(self) -> None:

@@ -90,7 +90,7 @@ def streaming(model: str) -> dict[str, float]:
         engine = FakeEngine(lambda prompt: LONG)
         window = MainWindow(Library(), engine, Settings(), lambda: None, lambda report: Path())
         window.show()
-        window.chat.load_model("/models/scripted")
+        window.load_model("/models/scripted")
     window.resize(1280, 800)
     ended: list[ev.Event] = []
     while window.chat.model is None:

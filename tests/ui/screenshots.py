@@ -87,7 +87,7 @@ def play(folder: Path) -> None:
     scene.shoot("welcome-progress")
     window.welcome.show_error(AppError("The model couldn't be fetched.", "Check the network and try again."))
     scene.shoot("welcome-error")
-    window.chat.load_model("/models/SmolLM2-135M-Instruct")
+    window.load_model("/models/SmolLM2-135M-Instruct")
     scene.wait()
     window.chat.on_scheme_picked("turbo0v4")
     scene.shoot("empty")

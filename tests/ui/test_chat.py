@@ -919,7 +919,7 @@ def test_context_full_without_a_model_loses_nothing(start: Start, choice: str) -
     bench = full(start)
     current = bench.chat.current
     bench.engine.hold = True
-    bench.chat.load_model("/models/Other")
+    bench.window.load_model("/models/Other")
     bench.step(1)
     chosen = button(bench.items(ContextFullCard)[0], choice)
     assert not chosen.isEnabled()
@@ -1056,7 +1056,7 @@ def test_a_model_that_cannot_be_loaded_is_explained(start: Start) -> None:
 def test_a_bad_folder_leaves_the_model_at_hand_and_says_why(bench: Bench) -> None:
     error = AppError("This folder holds no model.", "Choose another.")
     bench.engine.model_errors["/models/Bad"] = error
-    bench.chat.load_model("/models/Bad")
+    bench.window.load_model("/models/Bad")
     assert bench.composer.note == "Loading Bad…"
     bench.rest()
     assert bench.chat.model is not None
