@@ -1,4 +1,4 @@
-"""One rotating log file. It holds what the program did, never what a person wrote or a model answered."""
+"""One rotating log file. It holds what the program did, never what a person wrote, a model answered or a token is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import faulthandler
 import logging
 import logging.handlers
 import os
+import re
 import sys
 
 from app import paths
 
 _BYTES = 1_000_000
 _FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
+# Tokens as the hub makes them, and whatever stands where one is sent.
+_TOKENS = re.compile(r"\bhf_[A-Za-z0-9_]{8,}|(?<=Bearer )[^\s'\"]+")
+_HIDDEN = "(hidden)"
+_secrets: set[str] = set()
 
 
 def start(level: int = logging.INFO) -> str:
@@ -45,10 +50,29 @@ def start(level: int = logging.INFO) -> str:
         handlers.append(logging.StreamHandler())
         handlers[-1].setLevel(logging.WARNING)
     for handler in handlers:
-        handler.setFormatter(logging.Formatter(_FORMAT))
+        handler.setFormatter(_Formatter(_FORMAT))
         root.addHandler(handler)
     root.setLevel(level)
     # A level that httpx takes up would write every address that is asked for.
     for chatty in ("httpx", "httpcore", "httpx2", "httpcore2", "urllib3", "filelock"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     return notice
+
+
+def keep_secret(text: str) -> None:
+    """From now on `redact` takes this text, a token, out of everything."""
+    _secrets.add(text)
+
+
+def redact(text: str) -> str:
+    """`text` without tokens: for what leaves the program, or is read by others."""
+    for secret in _secrets:
+        text = text.replace(secret, _HIDDEN)
+    return _TOKENS.sub(_HIDDEN, text)
+
+
+class _Formatter(logging.Formatter):
+    """Takes tokens out of the whole record, its traceback included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))

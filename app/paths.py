@@ -44,14 +44,14 @@ def snapshots_dir() -> Path:
     return _make(cache_dir() / "snapshots")
 
 
-def write_atomic(path: Path, content: bytes) -> None:
+def write_atomic(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Replace `path` by `content` so that a reader, or a crash, sees the old file or the new one whole.
 
-    Raises OSError with the old file untouched.
+    `mode` is what the new file allows at most (the umask takes from it). Raises OSError with the old file untouched.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,0 +1,304 @@
+"""The hub's models: searching them, looking closer at one, and what a download would fetch.
+
+Every call asks the network, so none belongs in the window's thread. Errors are HubErrors. A model is judged by its
+config.json alone, which is read as data: nothing of a repository is ever run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any
+
+import httpx2
+from huggingface_hub import HfApi, constants, get_async_session, get_session, hf_hub_url
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.hf_api import ModelInfo
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+
+from app.engine import support
+from app.engine.hub_errors import explain, model_page
+from app.errors import HubError
+from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
+
+TIMEOUT_S = 20.0
+
+_SORTS = {"downloads": "downloads", "likes": "likes", "recent": "last_modified", "trending": "trending_score"}
+_EXPAND = [
+    "cardData", "config", "downloads", "gated", "lastModified", "library_name", "likes", "pipeline_tag", "safetensors",
+    "sha", "tags",
+]  # fmt: skip
+_WRITES_TEXT = (None, "text-generation", "image-text-to-text", "any-to-any")
+# What mlx-lm reads of a repository, without program code.
+_WANTED = ("*.json", "model*.safetensors", "tokenizer.model", "*.tiktoken", "*.txt", "*.jsonl", "*.jinja")
+_SAFETENSORS_BITS = {
+    "BOOL": 8, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "I16": 16, "U16": 16, "F16": 16,
+    "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "I64": 64, "U64": 64, "F64": 64,
+}  # fmt: skip
+_CONFIG_LIMIT_BYTES = 4 << 20
+_SEEN_AT_MOST = 4  # times the rows that are wanted, where many don't match
+_CONFIGS_AT_ONCE = 8
+
+
+class Hub:
+    """`token` gives the account's token, None without one; it is asked each time."""
+
+    def __init__(self, token: Callable[[], str | None] = lambda: None) -> None:
+        self._token = token
+        self._configs: dict[tuple[str, str], str] = {}  # (repository, commit) → config.json
+
+    # ------------------------------------------------------------ searching
+
+    def search(self, query: HubQuery) -> list[HubModel]:
+        """Rows in the hub's order, MLX models first; they are judged by `look_closer`."""
+        filters = ["mlx"] if query.mlx_only else ["mlx", "safetensors"]
+        rows: dict[str, HubModel] = {}
+        for tag in filters:
+            room = query.limit - len(rows)
+            if room > 0:
+                found = self._list(query, tag)
+                fresh = (row for row in found if row.repo_id not in rows and _matches(row, query))
+                rows.update((row.repo_id, row) for row in itertools.islice(fresh, room))
+        return list(rows.values())
+
+    def look_closer(self, rows: Sequence[HubModel]) -> list[HubModel]:
+        """The same rows with what their config.json says. A config that can't be had leaves its row as it is."""
+        texts = asyncio.run(self._fetch_configs([row.repo_id for row in rows]))
+        return [_judged(row, text) if text else row for row, text in zip(rows, texts, strict=True)]
+
+    def facts(self, rows: Sequence[HubModel]) -> list[HubModel]:
+        """Rows known by name only, with what the hub says of them. One that it doesn't have stays as it is."""
+        known = {}
+        for info in self._ask(lambda api: [_info(api, row.repo_id) for row in rows]):
+            if info is not None:
+                known[info.id] = _row(info)
+        return [
+            replace(known[row.repo_id], note=row.note, mlx=row.mlx) if row.repo_id in known else row for row in rows
+        ]
+
+    # ------------------------------------------------------------ one model
+
+    def describe(self, repo_id: str) -> HubDetails:
+        """Everything about one model that a person wants to know before downloading it."""
+        info = self._ask(lambda api: api.model_info(repo_id, files_metadata=True, timeout=TIMEOUT_S), repo_id)
+        commit, files = listing(info)
+        names = {file.name for file in files}
+        row, access, config = _row(info), None, ""
+        if "config.json" in names:
+            try:
+                config = self._config(repo_id, commit)
+            except HubError as error:
+                if error.kind not in ("no_token", "terms", "denied", "bad_token"):
+                    raise
+                access = error
+        if config:
+            row = _judged(row, config, [sibling.rfilename for sibling in info.siblings or ()])
+        elif access is None:
+            row = replace(row, support="unsupported", reason="It has no config.json: it isn't a model for mlx-lm.")
+        weights = sum(file.size_bytes for file in files if file.name.endswith(".safetensors"))
+        row = replace(row, weights_bytes=row.weights_bytes or weights or None)
+        return HubDetails(row, commit, model_page(repo_id), files, config, _chat_template(info, names), access)
+
+    def plan(self, repo_id: str, commit: str | None = None) -> tuple[str, tuple[HubFile, ...]]:
+        """The commit and the files of a download; of the newest commit by default."""
+        return listing(
+            self._ask(
+                lambda api: api.model_info(repo_id, revision=commit, files_metadata=True, timeout=TIMEOUT_S), repo_id
+            )
+        )
+
+    # ------------------------------------------------------------ asking
+
+    def _ask(self, question: Callable[[HfApi], Any], repo_id: str = "") -> Any:
+        token = self._token()
+        get_session().timeout = TIMEOUT_S  # the shared client waits without end by default
+        try:
+            return question(HfApi(token=token or False))
+        except Exception as error:
+            raise explain(error, repo_id, token=bool(token)) from error
+
+    def _list(self, query: HubQuery, tag: str) -> Iterator[HubModel]:
+        def rows(api: HfApi) -> list[HubModel]:
+            found = api.list_models(
+                search=query.text.strip() or None,
+                filter=tag,
+                sort=_SORTS[query.sort],
+                limit=query.limit * _SEEN_AT_MOST,
+                expand=list(_EXPAND),
+            )
+            return [_row(info) for info in found if info.pipeline_tag in _WRITES_TEXT]
+
+        yield from self._ask(rows)
+
+    def _config(self, repo_id: str, commit: str) -> str:
+        if (repo_id, commit) not in self._configs:
+            (answer,) = asyncio.run(self._gather([(repo_id, commit)]))
+            if isinstance(answer, BaseException):
+                raise explain(answer, repo_id, token=bool(self._token())) from answer
+            self._configs[repo_id, commit] = answer
+        return self._configs[repo_id, commit]
+
+    async def _fetch_configs(self, repo_ids: Sequence[str]) -> list[str]:
+        answers = await self._gather([(repo_id, "main") for repo_id in repo_ids])
+        return [answer if isinstance(answer, str) else "" for answer in answers]
+
+    async def _gather(self, wanted: Iterable[tuple[str, str]]) -> list[str | BaseException]:
+        """config.json of several repositories, or what stood in the way."""
+        headers = build_hf_headers(token=self._token() or False)
+        free = asyncio.Semaphore(_CONFIGS_AT_ONCE)
+        async with get_async_session() as client:
+
+            async def read(repo_id: str, revision: str) -> str:
+                async with free:
+                    url = hf_hub_url(repo_id, "config.json", revision=revision, endpoint=constants.ENDPOINT)
+                    async with client.stream("GET", url, headers=headers, timeout=TIMEOUT_S) as response:
+                        hf_raise_for_status(response)
+                        return await _read_text(response)
+
+            return await asyncio.gather(*(read(*pair) for pair in wanted), return_exceptions=True)
+
+
+def listing(info: ModelInfo) -> tuple[str, tuple[HubFile, ...]]:
+    """The commit and the files of it that are fetched, small ones first. Raises HubError for a listing that is odd."""
+    files = []
+    for sibling in info.siblings or ():
+        name = sibling.rfilename
+        if not any(fnmatchcase(PurePosixPath(name).name, pattern) for pattern in _WANTED) or "/" in name:
+            continue
+        sha256 = sibling.lfs.sha256 if sibling.lfs else ""
+        git_id = "" if sha256 else sibling.blob_id or ""
+        sized = isinstance(sibling.size, int) and sibling.size >= 0
+        if not (sized and (_is_hash(sha256, 64) or _is_hash(git_id, 40))):
+            raise HubError(
+                f"The hub says neither size nor checksum of {name} in {info.id}, so it couldn't be verified.",
+                "If HF_ENDPOINT names a mirror, try without it.",
+                kind="damaged",
+            )
+        files.append(HubFile(name, sibling.size or 0, sha256, git_id))
+    if not _is_hash(info.sha or "", 40):
+        raise HubError(f"The hub doesn't say which version of {info.id} it has.", "Try again later.", kind="damaged")
+    return str(info.sha), tuple(sorted(files, key=lambda file: (file.size_bytes, file.name)))
+
+
+def _is_hash(text: str, digits: int) -> bool:
+    """These become file names, so nothing else will do."""
+    return re.fullmatch(f"[0-9a-f]{{{digits}}}", text) is not None
+
+
+def _info(api: HfApi, repo_id: str) -> ModelInfo | None:
+    try:
+        return api.model_info(repo_id, expand=list(_EXPAND), timeout=TIMEOUT_S)
+    except HfHubHTTPError as error:
+        if error.response.status_code in (401, 403, 404):
+            return None
+        raise
+
+
+async def _read_text(response: httpx2.Response) -> str:
+    content = b""
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > _CONFIG_LIMIT_BYTES:
+            raise HubError("Its config.json is too large to be one.", kind="damaged")
+    return content.decode("utf-8")
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _row(info: ModelInfo) -> HubModel:
+    config = info.config if isinstance(info.config, dict) else {}
+    tags = [tag for tag in info.tags or () if isinstance(tag, str)]
+    kind = config.get("model_type")
+    return HubModel(
+        info.id,
+        downloads=info.downloads or 0,
+        likes=info.likes or 0,
+        updated=info.last_modified.timestamp() if info.last_modified else 0.0,
+        gated=info.gated or "",
+        licence=_licence(info, tags),
+        model_type=kind if isinstance(kind, str) else "",
+        parameters=_parameters(info),
+        weights_bytes=_weights_bytes(info),
+        quantisation=_quantisation(config) or next((tag for tag in tags if re.fullmatch(r"\d+-bit", tag)), ""),
+        mlx="mlx" in tags or info.library_name == "mlx",
+    )
+
+
+def _judged(row: HubModel, config_json: str, files: Sequence[str] | None = None) -> HubModel:
+    try:
+        config = json.loads(config_json)
+    except (ValueError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
+        return replace(row, support="unsupported", reason="Its config.json can't be read.")
+    reason = support.unsupported(config, files)
+    kind = config.get("model_type")
+    return replace(
+        row,
+        model_type=kind if isinstance(kind, str) else row.model_type,
+        quantisation=_quantisation(config) or row.quantisation,
+        context_tokens=support.context_tokens(config),
+        support="unsupported" if reason else "supported",
+        reason=reason,
+    )
+
+
+def _matches(row: HubModel, query: HubQuery) -> bool:
+    if query.hide_gated and row.gated:
+        return False
+    return not query.max_bytes or row.weights_bytes is None or row.weights_bytes <= query.max_bytes
+
+
+def _licence(info: ModelInfo, tags: Sequence[str]) -> str:
+    card = info.card_data.to_dict() if info.card_data else {}
+    named = card.get("license_name") if card.get("license") == "other" else card.get("license")
+    if isinstance(named, list):
+        named = ", ".join(str(name) for name in named)
+    return str(named or next((tag.partition(":")[2] for tag in tags if tag.startswith("license:")), ""))
+
+
+def _parameters(info: ModelInfo) -> int | None:
+    """None for packed weights: the hub counts words of 32 bits there."""
+    counts = info.safetensors.parameters if info.safetensors else {}
+    return None if not counts or "U32" in counts else sum(counts.values())
+
+
+def _weights_bytes(info: ModelInfo) -> int | None:
+    counts = info.safetensors.parameters if info.safetensors else {}
+    if not counts or any(kind not in _SAFETENSORS_BITS for kind in counts):
+        return None
+    return sum(count * _SAFETENSORS_BITS[kind] for kind, count in counts.items()) // 8
+
+
+def _quantisation(config: dict[str, Any]) -> str:
+    """ "4-bit", "3- to 6-bit" where layers differ, "mxfp4", or the type of plain weights; empty when not said."""
+    stated = config.get("quantization") or config.get("quantization_config")
+    if isinstance(stated, dict):
+        mode, bits = stated.get("mode", "affine"), stated.get("bits")
+        if isinstance(mode, str) and mode != "affine":
+            return mode
+        widths = {part.get("bits", bits) for part in stated.values() if isinstance(part, dict)} | {bits}
+        numbers = sorted(width for width in widths if type(width) is int)
+        if numbers:
+            return f"{numbers[0]}-bit" if len(numbers) == 1 else f"{numbers[0]}- to {numbers[-1]}-bit"
+        method = stated.get("quant_method")
+        return method if isinstance(method, str) else ""
+    for part in support.parts(config):
+        kind = part.get("dtype") or part.get("torch_dtype")
+        if isinstance(kind, str):
+            return {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}.get(kind, kind)
+    return ""
+
+
+def _chat_template(info: ModelInfo, names: Iterable[str]) -> bool | None:
+    if {"chat_template.jinja", "chat_template.json"} & set(names):
+        return True
+    settings = (info.config or {}).get("tokenizer_config") if isinstance(info.config, dict) else None
+    return bool(settings.get("chat_template")) if isinstance(settings, dict) else None

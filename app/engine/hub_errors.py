@@ -1,0 +1,228 @@
+"""What went wrong between here and the hub, in words: the reason, what was kept, what to do, the page to open.
+
+The hub answers 401, 403 and 404 for many reasons; its X-Error-Code and X-Error-Message headers tell them apart
+(huggingface_hub.utils.hf_raise_for_status reads the same ones).
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import ssl
+
+import httpx2
+from huggingface_hub import constants
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+from app.errors import AppError, HubError
+
+TOKENS_PAGE = "https://huggingface.co/settings/tokens"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def model_page(repo_id: str) -> str:
+    """The page of a model, where a person accepts terms: the hub's own, even where a mirror serves the files."""
+    return f"https://huggingface.co/{repo_id}"
+
+
+def transient(error: BaseException) -> bool:
+    """Whether the same request may well succeed in a moment."""
+    error = _origin(error)
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code in (408, 425, 429) or error.response.status_code >= 500
+    if isinstance(error, httpx2.ProxyError) or _certificate(error):
+        return False
+    return isinstance(error, httpx2.TimeoutException | httpx2.NetworkError | httpx2.RemoteProtocolError)
+
+
+def wait_s(error: BaseException) -> float:
+    """How long the hub asks to wait before the next request; 0 where it doesn't say."""
+    error = _origin(error)
+    if not isinstance(error, HfHubHTTPError):
+        return 0.0
+    headers = error.response.headers
+    for value in (headers.get("Retry-After", ""), *re.findall(r";\s*t=(\d+)", headers.get("RateLimit", ""))):
+        if value.strip().isdigit():
+            return float(value)
+    return 0.0
+
+
+def explain(error: BaseException, repo_id: str = "", *, token: bool = False) -> AppError:
+    """`error` as one that reaches the user. `token` says whether one was sent."""
+    if isinstance(error, AppError):
+        return error
+    subject = repo_id or "the hub"
+    if isinstance(error, OfflineModeIsEnabled):
+        return HubError(
+            "Offline mode is on, so the hub isn't asked.",
+            "Unset HF_HUB_OFFLINE and start the program again. Installed models work all the same.",
+            kind="offline",
+        )
+    if isinstance(error, HfHubHTTPError):
+        return _answered(error, repo_id, subject, token)
+    if isinstance(error, HFValidationError):
+        return HubError(f"{repo_id!r:.80} isn't a name of a model on the hub.", "A name looks like owner/model.")
+    if isinstance(error, httpx2.ProxyError):
+        return HubError(
+            f"The proxy refused the way to {_host()}: {error}.",
+            "Check HTTPS_PROXY and HTTP_PROXY.",
+            _named(error),
+            kind="offline",
+        )
+    if _certificate(error):
+        return HubError(
+            f"The certificate of {_host()} isn't trusted here: {error}.",
+            "If your network has a certificate of its own, set SSL_CERT_FILE to its file and start the program again.",
+            _named(error),
+            kind="offline",
+        )
+    if isinstance(error, httpx2.TimeoutException):
+        return HubError(f"{_host()} didn't answer in time.", _NETWORK_HINT, _named(error), kind="offline")
+    if isinstance(error, httpx2.ConnectError):
+        return HubError(f"{_host()} can't be reached.", _NETWORK_HINT, _named(error), kind="offline")
+    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
+        return HubError(f"The connection to {_host()} broke off.", _NETWORK_HINT, _named(error), kind="offline")
+    if isinstance(error, json.JSONDecodeError | httpx2.DecodingError | httpx2.TooManyRedirects | KeyError | TypeError):
+        return HubError(
+            f"{_host()} answered something that isn't the hub's.",
+            "The network may want a log-in first, or HF_ENDPOINT names something else.",
+            _named(error),
+        )
+    if isinstance(error, OSError):
+        return on_disk(error)
+    return HubError(f"Something went wrong with {subject}; nothing was changed.", "Try again.", _named(error))
+
+
+def on_disk(error: OSError) -> HubError:
+    """A file couldn't be written or read."""
+    place = f" ({error.filename})" if error.filename else ""
+    if error.errno in NO_ROOM:
+        return HubError(
+            f"The disk is full{place}. What has come is kept.",
+            "Make room, then go on; or cancel, which deletes what has come.",
+            _named(error),
+            kind="disk",
+        )
+    hint = "Make the folder writable for you, then go on." if error.errno in _NOT_WRITABLE else "Try again."
+    return HubError(f"A file couldn't be written{place}: {error.strerror}.", hint, _named(error), kind="disk")
+
+
+_NETWORK_HINT = "Check the network, then try again. Behind a proxy, set HTTPS_PROXY."
+
+
+def _answered(error: HfHubHTTPError, repo_id: str, subject: str, token: bool) -> HubError:
+    status, headers = error.response.status_code, error.response.headers
+    code, said = headers.get("X-Error-Code", ""), headers.get("X-Error-Message", "")
+    detail = f"HTTP {status} {code} {said} {headers.get('X-Request-Id', '')}".strip()
+    page = model_page(repo_id) if repo_id else ""
+    if code == "GatedRepo":
+        return _gated(subject, said, token, page, detail)
+    if status == 401 and token and code != "RepoNotFound":
+        return HubError(
+            "The hub doesn't accept the token: it is wrong, expired or was revoked.",
+            "Make a new one and enter it in the preferences.",
+            detail,
+            kind="bad_token",
+            page=TOKENS_PAGE,
+        )
+    if status == 401 and code != "RepoNotFound":
+        return HubError(
+            f"{subject} asks for an account, and no token is set.",
+            "Enter a token in the preferences.",
+            detail,
+            kind="no_token",
+            page=page or TOKENS_PAGE,
+        )
+    if status == 403:
+        if "fine-grained" in said or "token" in said.casefold():
+            hint = "Give the token the permission to read gated repositories, or make another one."
+            return HubError(f"The token may not read {subject}.", hint, detail, kind="denied", page=TOKENS_PAGE)
+        said = said.rstrip(".")
+        return HubError(
+            f"The hub refuses access to {subject}{': ' + said if said else ''}.",
+            "See its page for the reason.",
+            detail,
+            kind="denied",
+            page=page,
+        )
+    if code == "EntryNotFound":
+        return HubError(f"A file of {subject} isn't there any more.", "Try again.", detail, kind="not_found", page=page)
+    if code == "RevisionNotFound":
+        return HubError(
+            f"This version of {subject} isn't there any more.",
+            "Cancel it and download the present one.",
+            detail,
+            kind="not_found",
+            page=page,
+        )
+    if status in (401, 404):
+        hint = "Check the name." if token else "Check the name; if it is private, enter a token in the preferences."
+        return HubError(f"The hub has no model {subject}, or doesn't show it.", hint, detail, kind="not_found")
+    if status == 429:
+        seconds = wait_s(error)
+        wait = f" for {seconds:.0f} seconds" if seconds else ""
+        hint = "Wait, then try again." + ("" if token else " With a token, the hub allows more.")
+        return HubError(f"The hub asks to wait{wait}: too many requests.", hint, detail, kind="busy")
+    if status >= 500:
+        return HubError(f"The hub has a problem of its own (HTTP {status}).", "Try again later.", detail)
+    return HubError(f"The hub refused a request for {subject} (HTTP {status}).", "Try again later.", detail)
+
+
+def _gated(subject: str, said: str, token: bool, page: str, detail: str) -> HubError:
+    words = said.casefold()
+    if not token:
+        return HubError(
+            f"{subject} can only be downloaded with an account that has accepted its terms, and no token is set.",
+            "Accept the terms on its page, then enter a token in the preferences.",
+            detail,
+            kind="no_token",
+            page=page,
+        )
+    if "rejected" in words:
+        return HubError(
+            f"The authors of {subject} have refused access to your account.",
+            "Choose another model.",
+            detail,
+            kind="denied",
+            page=page,
+        )
+    if "awaiting" in words or "pending" in words:
+        return HubError(
+            f"The authors of {subject} haven't answered your request for access yet.",
+            "Try again when they have.",
+            detail,
+            kind="terms",
+            page=page,
+        )
+    return HubError(
+        f"Your account hasn't accepted the terms of {subject}.",
+        "Accept them on its page, then try again.",
+        detail,
+        kind="terms",
+        page=page,
+    )
+
+
+def _origin(error: BaseException) -> BaseException:
+    """What `explain` has made this error of."""
+    return error.__cause__ if isinstance(error, HubError) and error.__cause__ is not None else error
+
+
+def _certificate(error: BaseException) -> bool:
+    """httpx2 wraps what ssl says: it is found among the causes."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(link):
+            return True
+        link = link.__cause__ or link.__context__
+    return False
+
+
+def _host() -> str:
+    return constants.ENDPOINT.partition("://")[2]
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
