@@ -29,6 +29,7 @@ from turboquant.cache import TurboQuantCache
 from turboquant.codec import TRIALS, codec, key_codec, pack, unpack, value_codec
 from turboquant.schemes import SCHEMES
 from turboquant.segments import Buffer, PackedBuffer, Policy
+from turboquant.split import WIDTHS, SplitCodec, split_key_codec
 
 LENGTHS = (1, 3, 63, 64, 65, 127, 128, 255, 256, 257, 1000)
 NAMES = [scheme.name for scheme in SCHEMES]
@@ -177,6 +178,51 @@ def test_long_steps_and_masks_are_attended_as_the_reference_does() -> None:
         assert mx.allclose(got, reference.attend(queries, cache.stretches(), 0.1, m, None), atol=1e-5)
 
 
+SPLIT = Policy(split=WIDTHS)
+
+
+@pytest.mark.parametrize("scheme", ["turbo4", "turbo3", "turbo2", "turbo4v2"])
+def test_split_keys_are_attended_at_every_length(scheme: str) -> None:
+    mx.random.seed(16)
+    for tokens, dim in product((101, 128, 164, 1000), (64, 80)):
+        cache = filled(scheme, tokens, dim=dim, steps=1, policy=SPLIT)
+        assert isinstance(cache.body_keys, PackedBuffer)
+        assert isinstance(cache.body_keys.codec, SplitCodec)
+        for group, length in product((1, 3), (1, 5)):
+            assert difference(cache, group, length) < 1e-3, f"T={tokens} d={dim} group={group} L={length}"
+
+
+@pytest.mark.parametrize("dim", [20, 24, 72, 96, 112, 120, 128, 192, 256, 512])
+def test_split_keys_at_any_head_dim(dim: int) -> None:
+    mx.random.seed(17)
+    for scheme, dtype in product(("turbo2", "turbo3v4", "turbo4"), (mx.float32, mx.bfloat16)):
+        cache = filled(scheme, 260, dim=dim, batch=2, dtype=dtype, policy=SPLIT)
+        assert difference(cache, 3, 2, dtype) < TOLERANCE[dtype], scheme
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+@pytest.mark.parametrize("dim", [20, 64, 72, 120, 128, 256])
+def test_split_keys_are_encoded_and_read_as_by_the_reference(dim: int, bits: int) -> None:
+    mx.random.seed(18)
+    c = split_key_codec(dim, bits)
+    x = mx.random.normal((2, 3, 37, dim)) / dim**0.5
+    x[0, 0, 0] = 0
+    x[0, 0, 1] *= 1e4
+    x[0, 0, 2] *= 1e-6
+    x[0, 0, 3] = mx.where(mx.arange(dim) % 2 == 0, 0, x[0, 0, 3])  # nothing in one of the halves, or little
+    order = mx.stack([mx.random.permutation(dim) for _ in range(6)]).reshape(2, 3, dim).astype(mx.uint16)
+    order[0, 0] = mx.arange(dim)
+    offset, scale = 0.1 * mx.random.normal((2, 3, dim)), mx.random.uniform(0.5, 2, (2, 3, dim))
+    for given in ((None, None), (offset, scale)):
+        got, want = backend.encode(x, c, *given, order), reference.encode(x, c, *given, order)
+        assert got.norms.dtype == mx.uint16
+        vectors = (got.words != want.words).any(axis=-1) | (got.norms != want.norms)
+        assert int(vectors.sum()) <= 1  # a coordinate next to a boundary, a norm half way between two steps
+        read = backend.dequantise(want, c, mx.float32)
+        assert mx.allclose(read, reference.dequantise(want, c, mx.float32), rtol=1e-5, atol=1e-7)
+    assert not mx.abs(backend.dequantise(backend.encode(x, c, None, None, order), c, mx.float32)[0, 0, 0]).any()
+
+
 @pytest.mark.parametrize("bits", [2, 3, 4, 8])
 @pytest.mark.parametrize("dim", [10, 16, 64, 72, 80, 96, 112, 120, 128, 192, 256, 512])
 def test_codes_and_norms_equal_float64(dim: int, bits: int) -> None:
@@ -283,8 +329,12 @@ def test_two_threads_may_attend_and_encode_at_once() -> None:
 def test_each_entry_is_compiled_once_and_cached_with_its_neighbours() -> None:
     mx.random.seed(15)
     for scheme, dtype, length in (("none", mx.float16, 1), ("turbo4", mx.float32, 1), ("turbo0v8", mx.bfloat16, 4)):
-        cache = filled(scheme, 200, dim=80, value_dim=24, dtype=dtype)
-        difference(cache, 2, length, dtype, mx.zeros(4))
+        for split in ((), WIDTHS):
+            cache = filled(scheme, 200, dim=80, value_dim=24, dtype=dtype, policy=Policy(split=split))
+            difference(cache, 2, length, dtype, mx.zeros(4))
+    split_codec, order = split_key_codec(64, 3), mx.arange(64, dtype=mx.uint16)[None, None]
+    packed = backend.encode(mx.ones((1, 1, 1, 64)), split_codec, None, None, order)
+    backend.dequantise(packed, split_codec, mx.float16)
     backend.dequantise(backend.encode(mx.ones((1, 1, 1, 8)), key_codec(8, 2)), key_codec(8, 2), mx.float16)
     for function in (attend, encode, dequantise):
         compiled: Any = inspect.getclosurevars(function).nonlocals["compiled"]
@@ -301,33 +351,47 @@ def test_each_entry_is_compiled_once_and_cached_with_its_neighbours() -> None:
 
 _PROBE = """
 import numba, numpy as np
-from turboquant.backends.cpu_kernels.lanes import nearest_sixteens, table, unpack
+from turboquant.backends.cpu_kernels.lanes import nearest_sixteens, table, unpack, unpack_split
 @numba.njit
-def look_up(words, bits, entries, out):
-    unpack(words, bits, entries, out)
+def look_up(words, bits, split, entries, out):
+    if split:
+        unpack_split(words, bits, entries, np.float32(0.5), out)
+    else:
+        unpack(words, bits, entries, out)
 @numba.njit
 def nearest(y, boundaries, centroids, codes, out):
     nearest_sixteens(y, np.float32(1.5), boundaries, centroids, codes, out)
 random = np.random.RandomState(1)
-for bits, dim in ((2, 64), (3, 72), (4, 128), (4, 24), (3, 32), (2, 40)):
-    values = np.sort(random.standard_normal(1 << bits).astype(np.float32))
+for bits, dim, split in [(2, 64, 0), (3, 72, 0), (4, 128, 0), (4, 24, 0), (2, 72, 1), (3, 64, 1), (4, 40, 1)]:
+    widths = (bits + 1, bits - 1) if split else (bits,)
+    tables = [np.sort(random.standard_normal(1 << width).astype(np.float32)) for width in widths]
     words = random.randint(0, 1 << 32, -(-dim * bits // 32), dtype=np.uint32)
     out = np.zeros(dim, np.float32)
-    look_up(words, bits, table(values), out)
+    entries = np.concatenate([table(tables[0], size=32), table(tables[1])]) if split else table(tables[0])
+    look_up(words, bits, split, entries, out)
     stream = sum(int(word) << 32 * i for i, word in enumerate(words))
-    assert out.tolist() == [values[stream >> bits * j & (1 << bits) - 1] for j in range(dim)], (bits, dim)
+    def code(start, width):
+        return stream >> start & (1 << width) - 1
+    if split:
+        want = [tables[0][code(2 * bits * j, bits + 1)] for j in range(dim // 2)]
+        want += [tables[1][code(2 * bits * j + bits + 1, bits - 1)] / 2 for j in range(dim // 2)]
+    else:
+        want = [tables[0][code(bits * j, bits)] for j in range(dim)]
+    assert out.tolist() == want, (bits, dim, split)
     y = random.standard_normal(48).astype(np.float32)
-    codes, chosen, edges = np.zeros(48, np.uint32), np.zeros(48, np.float32), (values[1:] + values[:-1]) / 2
-    nearest(y, table(edges, 3e38), table(values), codes, chosen)
+    codes, chosen, edges = np.zeros(48, np.uint32), np.zeros(48, np.float32), (tables[0][1:] + tables[0][:-1]) / 2
+    size = max(16, tables[0].size)
+    nearest(y, table(edges, 3e38, size), table(tables[0], size=size), codes, chosen)
     assert codes.tolist() == np.searchsorted(edges, np.float32(1.5) * y).tolist()
-    assert chosen.tolist() == values[codes].tolist()
-print([name for name in ("permvar.sf.512", "avx2.permps") if name in next(iter(look_up.inspect_llvm().values()))])
+    assert chosen.tolist() == tables[0][codes].tolist()
+text = next(iter(look_up.inspect_llvm().values()))
+print([name for name in ("permvar.sf.512", "vpermi2var.ps.512", "avx2.permps") if name in text])
 """
 
 
 @pytest.mark.parametrize(
     ("features", "used"),
-    [("+avx512f", "['permvar.sf.512']"), ("+avx2", "['avx2.permps']"), ("", "[]")],
+    [("+avx512f", "['permvar.sf.512', 'vpermi2var.ps.512']"), ("+avx2", "['avx2.permps']"), ("", "[]")],
     ids=["avx512", "avx2", "any machine"],
 )
 def test_look_ups_on_other_machines(features: str, used: str) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from turboquant.backends.cpu_kernels.codec import rotate, unrotate
+from turboquant.backends.cpu_kernels.codec import rotate, split_norms, unrotate
 from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
-from turboquant.backends.cpu_kernels.lanes import as_float, unpack
+from turboquant.backends.cpu_kernels.lanes import as_float, half, unpack, unpack_split
 
 TOKENS = 64  # tokens whose scores are held at once; a multiple of the four that are unpacked together
 LOWEST = np.float32(-1e30)  # stands for minus infinity, which fast arithmetic may not meet
-HALF_SCALE = np.float32(2.0**112)  # a float16's bits, moved 13 up, are the number times 2^-112
 # 2^f for f in -1/2 .. 1/2 with a relative error below 8e-8
 _P0, _P1, _P2 = np.float32(1.0000000716553028), np.float32(0.6931469670628856), np.float32(0.24022119720751167)
 _P3, _P4, _P5 = np.float32(0.055507132750645484), np.float32(0.009675541502638704), np.float32(0.0013276471960072256)
@@ -32,14 +31,6 @@ def _power(x):
 
 
 @inlined
-def _half(pattern):
-    """The float32 of a float16."""
-    bits = np.uint32(pattern)
-    sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-    return as_float(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))) * HALF_SCALE
-
-
-@inlined
 def _widen(row, brain, out):
     """One raw vector as float32."""
     if brain:
@@ -47,7 +38,7 @@ def _widen(row, brain, out):
             out[j] = as_float(np.uint32(row[j]) << np.uint32(16))
     else:
         for j in range(row.shape[0]):
-            out[j] = _half(row[j])
+            out[j] = half(row[j])
 
 
 @inlined
@@ -109,13 +100,33 @@ def _add(weights, column, scales, values, sums):
 
 
 @inlined
-def _read(stretch, brain, begin, stop, four, scales, column):
-    """Vectors begin..stop of a stretch, at most four, to rows of `four`; what they are multiplied by to `scales`."""
-    raw, words, norms, entries, bits = stretch
+def _read_keys(stretch, brain, begin, stop, four, scales, column):
+    """Vectors begin..stop of a stretch, at most four, to rows of `four`; what they are multiplied by to `scales`.
+
+    Of split keys the upper half comes first, then the lower.
+    """
+    raw, words, norms, entries, bits, split = stretch
+    for t in range(begin, min(begin + 4, stop)):
+        if split:
+            norm, ratio = split_norms(norms[t])
+            unpack_split(words[t], bits, entries, ratio, four[t - begin])
+            scales[column + t - begin] = norm
+        elif bits:
+            unpack(words[t], bits, entries, four[t - begin])
+            scales[column + t - begin] = half(norms[t])
+        else:
+            _widen(raw[t], brain, four[t - begin])
+            scales[column + t - begin] = np.float32(1)
+
+
+@inlined
+def _read_values(stretch, brain, begin, stop, four, scales, column):
+    """As _read_keys; values are never split."""
+    raw, words, norms, entries, bits, _ = stretch
     for t in range(begin, min(begin + 4, stop)):
         if bits:
             unpack(words[t], bits, entries, four[t - begin])
-            scales[column + t - begin] = _half(norms[t])
+            scales[column + t - begin] = half(norms[t])
         else:
             _widen(raw[t], brain, four[t - begin])
             scales[column + t - begin] = np.float32(1)
@@ -123,19 +134,20 @@ def _read(stretch, brain, begin, stop, four, scales, column):
 
 @inner
 def _tokens(
-    q, stretch_keys, stretch_values, begin, end, brain, limits, lifted, starts, m, total, sums, others, keys, values,
-    scores, scales,
+    q, stretch_keys, stretch_values, begin, end, brain, limits, lifted, starts, bias, m, total, sums, others, keys,
+    values, scores, scales,
 ):  # fmt: skip
-    """Attend tokens begin..end of one stretch, (raw, words, norms, table, bits: 0 if raw) of keys and of values.
+    """Attend tokens begin..end of one stretch: (raw, words, norms, table, bits: 0 if raw, split) of keys and of values.
 
-    Row r sees those before limits[r % len(limits)]; those from starts[g] to starts[g + 1] score lifted[r, g] more.
-    keys, values: room for four; scores (rows, TOKENS) and scales (TOKENS): room for a block.
+    Row r sees those before limits[r % len(limits)]; those from starts[g] to starts[g + 1] score lifted[r, g] more, and
+    token t scores bias[r, t] more, where there are that many. keys, values: room for four; scores (rows, TOKENS) and
+    scales (TOKENS): room for a block.
     """
     segment = 0
     for block in range(begin, end, TOKENS):
         stop = min(block + TOKENS, end)
         for four in range(block, stop, 4):
-            _read(stretch_keys, brain, four, stop, keys, scales, four - block)
+            _read_keys(stretch_keys, brain, four, stop, keys, scales, four - block)
             _dots(q, keys, scales, scores, four - block)
         if starts.shape[0]:
             for t in range(block, stop):
@@ -143,52 +155,58 @@ def _tokens(
                     segment += 1
                 for r in range(q.shape[0]):
                     scores[r, t - block] += lifted[r, segment]
+        if bias.shape[1]:
+            for r in range(q.shape[0]):
+                for t in range(block, stop):
+                    scores[r, t - block] += bias[r, t]
         for r in range(q.shape[0]):
             for t in range(max(limits[r % limits.shape[0]], block), stop):
                 scores[r, t - block] = LOWEST
         _weigh(scores, stop - block, m, total, sums, others)
         for four in range(block, stop, 4):
-            _read(stretch_values, brain, four, stop, values, scales, four - block)
+            _read_values(stretch_values, brain, four, stop, values, scales, four - block)
             _add(scores, four - block, scales, values, sums)
 
 
 @inlined
 def _of_head(stretch, h):
-    raw, words, norms, entries, bits = stretch
-    return raw[h % raw.shape[0]], words[h % words.shape[0]], norms[h % norms.shape[0]], entries, bits
+    raw, words, norms, entries, bits, split = stretch
+    return raw[h % raw.shape[0]], words[h % words.shape[0]], norms[h % norms.shape[0]], entries, bits, split
 
 
 @inner
 def _piece(
-    h, piece, pieces, q, fold, mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys,
-    tail_values, brain, limits, m, total, key_room, value_room, score_room,
+    h, piece, pieces, q, order, fold, mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values,
+    tail_keys, tail_values, brain, limits, m, total, key_room, value_room, score_room,
 ):  # fmt: skip
-    """One head's share number `piece` of its tokens; the body comes last, because its queries are rotated in place."""
-    rows = q.shape[1]
+    """One head's share number `piece` of its tokens; the body comes last, with queries that are rotated for it."""
+    rows, dim = q.shape[1:]
     query, keys = key_room[:rows], key_room[rows:]
     plain, packed, values = value_room[:rows], value_room[rows : 2 * rows], value_room[2 * rows :]
     scores, scales = score_room[:rows], score_room[rows]
     for r in range(rows):
-        for j in range(query.shape[1]):
+        for j in range(dim):
             query[r, j] = q[h, r, j]
     for stretch in range(3):  # one call of the large loop, so that it's compiled once
-        sums, others, segments = plain, packed, starts[:0]
+        sums, others, segments, extra = plain, packed, starts[:0], bias[h, :, :0]
         if stretch == 0:
             stretch_keys, stretch_values, tokens = _of_head(first_keys, h), _of_head(first_values, h), limits[0, -1]
         elif stretch == 1:
             stretch_keys, stretch_values, tokens = _of_head(tail_keys, h), _of_head(tail_values, h), limits[1, -1]
         else:
             stretch_keys, stretch_values, tokens = _of_head(body_keys, h), _of_head(body_values, h), limits[2, -1]
-            sums, others = packed, plain
+            sums, others, extra = packed, plain, bias[h]
             if stretch_keys[4]:
                 segments = starts
+                size = dim // mixers.shape[0]
                 for r in range(rows):
-                    for j in range(query.shape[1]):
-                        query[r, j] *= fold[h % fold.shape[0], j]
-                    rotate(query[r], mixer)
+                    for j in range(dim):
+                        query[r, j] = q[h, r, order[h % order.shape[0], j]] * fold[h % fold.shape[0], j]
+                    for p in range(mixers.shape[0]):
+                        rotate(query[r, p * size : (p + 1) * size], mixers[p])
         _tokens(
             query, stretch_keys, stretch_values, piece * tokens // pieces, (piece + 1) * tokens // pieces, brain,
-            limits[stretch], lifted[h], segments, m, total, sums, others, keys, values, scores, scales,
+            limits[stretch], lifted[h], segments, extra, m, total, sums, others, keys, values, scores, scales,
         )  # fmt: skip
 
 
@@ -220,27 +238,29 @@ def _merge(m, total, value_room, sink, mixer, signs, out):
 
 @entry
 def attend(
-    q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values, tail_keys, tail_values,
-    value_mixer, value_signs, brain, limits, sink, m, total, key_room, value_room, score_room, out,
+    q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values, tail_keys,
+    tail_values, value_mixer, value_signs, brain, limits, sink, m, total, key_room, value_room, score_room, out,
 ):  # fmt: skip
     """softmax over all tokens, times the values, to out (BH, rows, value dim; zeroed).
 
-    q (BH, rows, dim): scaled, the logarithm's base included; fold (BH or 1, dim): what it is multiplied by before its
-    rotation for packed keys. lifted (BH, rows, segments): q . offset; starts: first body row of each segment, then the
-    body's end. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms (BH, capacity),
-    table, bits); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer, value_signs: the rotation of
-    packed values, else of another size. limits (3, L): how many tokens of first, tail and body row r % L sees (0 or
-    less: none), the last row all. sink (BH, rows): a logit without a value, or LOWEST. Room for the P pieces that a
-    head's tokens are cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim;
-    zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1, TOKENS).
+    q (BH, rows, dim): scaled, the logarithm's base included. For packed keys slot j takes channel order[j] (BH or 1,
+    dim) times fold[j] (BH or 1, dim), and each of the key_mixers (parts, m, m) rotates its part. lifted (BH, rows,
+    segments): q . offset; starts: first body row of each segment, then the body's end; bias (BH, rows, body rows or 0):
+    added to the body's scores. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms
+    (BH, capacity), table, bits, split); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer,
+    value_signs: the rotation of packed values, else of another size. limits (3, L): how many tokens of first, tail and
+    body row r % L sees (0 or less: none), the last row all. sink (BH, rows): a logit without a value, or LOWEST. Room
+    for the P pieces that a head's tokens are cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room
+    (BH, P, rows + 4, dim; zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1,
+    TOKENS).
     """
     heads, pieces, _ = m.shape
     for n in numba.prange(heads * pieces):
         h = n // pieces
         p = n % pieces
         _piece(
-            h, p, pieces, q, fold, key_mixer, lifted, starts, first_keys, first_values, body_keys, body_values,
-            tail_keys, tail_values, brain, limits, m[h, p], total[h, p], key_room[h, p], value_room[h, p],
+            h, p, pieces, q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys,
+            body_values, tail_keys, tail_values, brain, limits, m[h, p], total[h, p], key_room[h, p], value_room[h, p],
             score_room[h, p],
         )  # fmt: skip
     for h in range(heads):

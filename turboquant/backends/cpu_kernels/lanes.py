@@ -21,6 +21,7 @@ from turboquant.backends.cpu_kernels.compiling import inlined
 _FLOAT, _INT, _LONG, _OCTET = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, 16), ir.VectorType(_INT, 16)
 _LOW, _HIGH = range(8), range(8, 16)
+HALF_SCALE = np.float32(2.0**112)  # a float16's bits, moved 13 up, are the number times 2^-112
 
 
 def table(values: NDArray[np.float32], fill: float | None = None, size: int = 16) -> NDArray[np.float32]:
@@ -44,7 +45,7 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _look_up(context: Any, builder: Any, entries: Any, index: Any) -> Any:
-    """In each of sixteen lanes entries[index & 15], or of a pair of tables, one behind the other, entries[index & 31]."""
+    """In each of sixteen lanes entries[index & 15], of two tables, one behind the other, entries[index & 31]."""
     features = context.codegen().magic_tuple()[2].split(",")
 
     def call(name: str, lanes: int, *arguments: Any) -> Any:
@@ -217,6 +218,14 @@ def as_float(_: Any, pattern: Any) -> Any:
         return builder.bitcast(arguments[0], _FLOAT)
 
     return types.float32(types.uint32), generate
+
+
+@inlined
+def half(pattern):
+    """The float32 of a float16."""
+    bits = np.uint32(pattern)
+    sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+    return as_float(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))) * HALF_SCALE
 
 
 @inlined
