@@ -15,6 +15,7 @@ import mlx.core as mx
 from mlx_lm.models.cache import create_attention_mask
 
 from turboquant import backends
+from turboquant.calibration import SEGMENT
 from turboquant.codec import MAX_NORM, key_codec, value_codec
 from turboquant.errors import NeedsRebuild, TurboQuantError
 from turboquant.layer import Layer
@@ -196,6 +197,7 @@ class TurboQuantCache(Layer):
             self.body_keys.append(keys[:, :, :rows])
             self.body_values.append(self.backend.encode(values[:, :, :rows], codec))
             return
+        keys = self._without_bias(keys)
         for block, offset in self._blocks(keys, rows):
             if self.body_keys.count == 0:
                 self.body_keys = PackedBuffer(self._key_codec(keys.shape[-1]))
@@ -211,6 +213,17 @@ class TurboQuantCache(Layer):
             )
             self.body_keys.append(key_rows)
             self.body_values.append(value_rows)
+
+    def _without_bias(self, keys: mx.array) -> mx.array:
+        """`keys`, bound for the end of the body, without the layer's key bias where that pays."""
+        if self.key_bias is None or not self.calibration.enabled:
+            return keys
+        start, heads = self.first_keys.count + self.body_keys.count, keys.shape[1]
+        if self.body_keys.count == 0:
+            self.without_bias = self.key_bias.pays(keys[:, :, :SEGMENT], start)
+        if not self.without_bias:
+            return keys
+        return keys.astype(mx.float32) - self.key_bias.rows(start, start + keys.shape[2], heads)
 
     def _key_codec(self, dim: int) -> AnyCodec:
         """For keys packed from now on: split where the policy wants it and the order of channels is known."""
@@ -290,8 +303,8 @@ class TurboQuantCache(Layer):
     def _repack_keys(self) -> None:
         old, calibration = self.body_keys, self.calibration
         if isinstance(old, Buffer):  # exact keys: calibrate on them, as at a transition
-            exact = old.view()
             self.body_keys = Buffer()  # so that segments are counted anew
+            exact = self._without_bias(old.view())
             for block, offset in self._blocks(exact, old.count):
                 if self.body_keys.count == 0:
                     self.body_keys = PackedBuffer(self._key_codec(exact.shape[-1]))

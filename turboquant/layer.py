@@ -10,6 +10,7 @@ from turboquant import calibration
 from turboquant.calibration import Calibration
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import SnapshotMismatch, UnpackableHeadDim
+from turboquant.key_bias import KeyBias
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
@@ -23,7 +24,8 @@ class Layer:
 
     `obstacle`: what in the model stands in the way of packing, whatever the scheme. `shape`: batch, kv heads, key and
     value dim, known from the first tokens on. `packing`: the second phase has begun. `attended`: attention has come
-    through the cache, so that packed tokens will be reached.
+    through the cache, so that packed tokens will be reached. `key_bias`: the layer's, where it has one;
+    `without_bias`: the packed keys are stored without it.
     """
 
     def __init__(self, scheme: Scheme, policy: Policy, calibrate: bool) -> None:
@@ -32,12 +34,13 @@ class Layer:
         self.obstacle = ""
         self.shape: tuple[int, int, int, int] | None = None
         self.attended = False
+        self.key_bias: KeyBias | None = None
         self.calibration = Calibration(calibrate)
         self.clear()
 
     def clear(self) -> None:
         """Forget every token."""
-        self.packing = False
+        self.packing = self.without_bias = False
         self.calibration = Calibration(self.calibration.enabled)
         self.first_keys, self.first_values = Buffer(step=5), Buffer(step=5)
         self.tail_keys, self.tail_values = Buffer(step=128), Buffer(step=128)
@@ -96,6 +99,7 @@ class Layer:
             self.calibration.segment_starts,
             self.calibration.channel_scale,
             self.calibration.channel_order,
+            self.key_bias if self.without_bias else None,
         )
 
     # ------------------------------------------------------------------ in a file
@@ -123,6 +127,7 @@ class Layer:
             "packing": self.packing,
             "attended": self.attended,
             "calibrate": self.calibration.enabled,
+            "without_bias": self.without_bias,
             "policy": [self.policy.first, self.policy.tail, self.policy.block, list(self.policy.split)],
             "segment_starts": list(self.calibration.segment_starts),
             "codecs": {
@@ -155,6 +160,12 @@ class Layer:
         self.shape = None if description["shape"] is None else tuple(description["shape"])
         self.packing = description["packing"]
         self.attended = description["attended"]
+        self.without_bias = description.get("without_bias", False)
+        if self.without_bias and self.key_bias is None:
+            raise SnapshotMismatch(
+                "The keys were packed without the model's key bias, so they can't be restored without the model. "
+                "Load the file with turboquant.snapshot.load."
+            )
         codecs = description["codecs"]
         make_keys = split_key_codec if "lower_seed" in codecs.get("keys", ()) else key_codec
         for side, make, bits in (

@@ -8,6 +8,7 @@ from typing import Any
 from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
 
+from turboquant import key_bias
 from turboquant.cache import Method, TurboQuantCache
 from turboquant.errors import NeedsRebuild, UnpackableHeadDim
 from turboquant.rotation import check_dim
@@ -37,11 +38,13 @@ def make_cache(
     """
     wanted = parse(scheme)
     caches = make_prompt_cache(model)
+    layers = model.layers if len(model.layers) == len(caches) else [None] * len(caches)
     for i, (cache, parts) in enumerate(zip(caches, examine(model), strict=True)):
         if reason := obstacle(parts):
             setattr(cache, _REASON, reason)
         else:
             caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate)
+            caches[i].key_bias = key_bias.of_layer(layers[i])
     return caches
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import mlx.core as mx
 
 from turboquant.codec import Packed
+from turboquant.key_bias import KeyBias
 from turboquant.split import WIDTHS, AnyCodec
 
 
@@ -138,6 +139,7 @@ class Stretches:
     The tail is in order after the body, the body after the first tokens. `offsets` (B, H, G, Dk), `channel_scale` and
     `channel_order` (B, H, Dk) belong to packed keys: key t of the body, in segment g, was stored as
     (k - offsets[g]) * channel_scale, and segment g starts at body row `segment_starts[g]` (ascending, the first is 0).
+    With a `key_bias`, k is the key without it, and row 0 of the body is the sequence's position `first_keys.count`.
     """
 
     first_keys: Buffer
@@ -150,6 +152,7 @@ class Stretches:
     segment_starts: tuple[int, ...] = ()
     channel_scale: mx.array | None = None
     channel_order: mx.array | None = None
+    key_bias: KeyBias | None = None
 
     @property
     def tokens(self) -> int:

@@ -30,7 +30,7 @@ UNIT = 128  # the byte of a norm of 1
 
 @dataclass(frozen=True, eq=False)
 class SplitCodec:
-    """Codes of `bits` + 1 and `bits` - 1 bits for the two halves of `dim` channels; hold one through `split_key_codec`."""
+    """Codes of `bits` + 1 and `bits` - 1 bits for the halves of `dim` channels; hold one through `split_key_codec`."""
 
     dim: int
     bits: int

@@ -93,7 +93,7 @@ class NumbaBackend(ReferenceBackend):
     ) -> mx.array:
         batch, query_heads, length, key_dim = queries.shape
         sixteen = kv.tail_keys.array is not None and kv.tail_keys.array.dtype.size == 2
-        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen:
+        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen or kv.key_bias is not None:
             return super().attend(queries, kv, scale, mask, sinks)
         assert kv.tail_keys.array is not None
         assert kv.tail_values.array is not None

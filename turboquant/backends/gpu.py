@@ -140,7 +140,7 @@ class GpuBackend(ReferenceBackend):
         usable = specs.supports(body.codec.dim) and dtype in FLOATS and raw and alike(raw)
         calibration = calibration_of(kv.offsets, kv.channel_scale) if part == "keys" else 0
         halves = kv.offsets is None or kv.offsets.dtype == mx.float16
-        if isinstance(body.codec, SplitCodec) or not usable or calibration is None or not halves:
+        if isinstance(body.codec, SplitCodec) or kv.key_bias is not None or not usable or calibration is None or not halves:
             return super()._rotated(kv, part, heads, begin, end, dtype)
         words, norms = body.words.array, body.norms.array
         assert words is not None
@@ -178,7 +178,7 @@ class GpuBackend(ReferenceBackend):
         self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
     ) -> mx.array:
         """As ReferenceBackend.attend; up to MAX_ROWS of the newest tokens go to the decode kernel."""
-        causal = isinstance(mask, str) or (mask is None and queries.shape[2] == 1)
+        causal = kv.key_bias is None and (isinstance(mask, str) or (mask is None and queries.shape[2] == 1))
         prepared = self._decoder.prepare(queries, kv, scale, sinks) if causal else None
         if prepared is None:
             return super().attend(queries, kv, scale, mask, sinks)

@@ -156,6 +156,10 @@ class ReferenceBackend:
             if part == "keys" and kv.offsets is not None:
                 lifted = codec.rotate(kv.offsets[:, heads], *channels)
                 rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)[low:high]]
+            if part == "keys" and kv.key_bias is not None:
+                start = kv.first_keys.count
+                bias = kv.key_bias.rows(start + low, start + high, kv.tail_keys.view().shape[1])[:, heads]
+                rows = rows + codec.rotate(mx.broadcast_to(bias, rows.shape), *channels)
             parts.append(rows)
         rotated = mx.concatenate(parts, axis=2)
         if dtype == mx.float16:  # a rotation may gather a whole vector's length in one coordinate
