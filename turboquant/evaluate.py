@@ -1,112 +1,153 @@
-"""How far a scheme moves a model's distribution: perplexity, KL divergence and top-1 agreement, on the real cache.
+"""How far schemes move a model's distribution: perplexity, KL divergence and top-1 agreement, on the real cache.
 
 The prompt is prefilled, then every token of the text is fed alone, so that it goes through packing and decode attention
-as in a chat. The same text through the uncompressed model is what it is compared with.
+as in a chat. All texts and variants are rows of one batch (side_by_side.py), and so is the uncompressed cache
+that they are compared with.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import mlx.core as mx
+import numpy as np
 from mlx.nn.layers.base import Module
-from mlx_lm.models.cache import make_prompt_cache
+from numpy.typing import NDArray
 
 from turboquant import report
 from turboquant.errors import TurboQuantError
-from turboquant.plan import make_cache
-from turboquant.schemes import Scheme, parse
+from turboquant.schemes import NONE
+from turboquant.side_by_side import SideBySide, Variant, prefill
 
-_PREFILL_STEP = 512
+Floats = NDArray[np.float64]
+REFERENCE = Variant(NONE)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`kld` in nats a token, KL(uncompressed || scheme); `top1`: share of tokens with the same likeliest next."""
+    """`kld` in nats a token, KL(uncompressed || scheme); `top1`: share of tokens with the same likeliest next.
+
+    `text`: index of the text; `context`: tokens in the cache at the end. The three figures are means over the `tokens`
+    newest tokens. kv_used = packed + raw + statistics + other layers; `raw_tokens` of a packed layer. `seconds`: this
+    row's share of the run's time.
+    """
 
     scheme: str
+    calibrate: bool
+    text: int
+    context: int
+    tokens: int
     ppl: float
     kld: float
     top1: float
     kv_used_bytes: int
     kv_fp16_bytes: int
+    packed_bytes: int
+    raw_bytes: int
+    statistics_bytes: int
+    raw_tokens: int
     seconds: float
 
 
 def evaluate(
     model: Module,
-    ids: Sequence[int],
+    texts: Sequence[Sequence[int]],
     prompt: int,
     tokens: int,
-    schemes: Sequence[Scheme | str],
+    variants: Sequence[Variant],
     *,
-    calibrate: bool = True,
-) -> Iterator[Evaluation]:
-    """One Evaluation a scheme, over `tokens` tokens behind the first `prompt` of `ids`.
+    contexts: Sequence[int] = (),
+    last: int = 0,
+    progress: Callable[[int], None] = lambda fed: None,
+) -> list[Evaluation]:
+    """An Evaluation a text, context and variant, over `tokens` tokens behind the first `prompt` of each of `texts`.
 
-    Raises TurboQuantError where the text is too short, UnknownScheme before any work.
+    `contexts`: lengths, prompt included, at which to measure on the way; by default the end. `last`: how many of the
+    tokens before that to take the mean of, by default all. `progress` gets the number of tokens fed.
+    Raises TurboQuantError where a text is too short or a number doesn't fit.
     """
-    wanted = [parse(scheme) for scheme in schemes]
-    if prompt < 1 or tokens < 1:
-        raise TurboQuantError("The prompt and the tokens after it must be at least 1 long each.")
-    if len(ids) < prompt + tokens + 1:
-        raise TurboQuantError(
-            f"The text has {len(ids)} tokens; {prompt} + {tokens} and one to predict are needed. Give a longer text."
-        )
-    text = mx.array(list(ids[: prompt + tokens + 1]))[None]
-    reference = _reference(model, text, prompt)
-    for scheme in wanted:
-        yield _evaluate(model, text, prompt, scheme, reference, calibrate)
-
-
-def _reference(model: Module, text: mx.array, prompt: int) -> mx.array:
-    """Log probabilities (tokens, vocabulary) of the uncompressed model."""
-    cache = make_prompt_cache(model)
-    last = text.shape[1] - 1
-    rows = []
-    for start in range(0, last, _PREFILL_STEP):
-        stop = min(start + _PREFILL_STEP, last)
-        logits = model(text[:, start:stop], cache=cache)[0]
-        if stop > prompt:
-            rows.append(_log_softmax(logits[max(prompt - start, 0) :]))
-            mx.eval(rows[-1])
-        else:
-            mx.eval(logits)
-    return mx.concatenate(rows)
-
-
-def _evaluate(
-    model: Module, text: mx.array, prompt: int, scheme: Scheme, reference: mx.array, calibrate: bool
-) -> Evaluation:
-    cache = make_cache(model, scheme, calibrate=calibrate)
+    stops = sorted(set(contexts or (prompt + tokens,)))
+    _check(texts, prompt, stops, last)
     begin = time.perf_counter()
-    for start in range(0, prompt, _PREFILL_STEP):
-        mx.eval(model(text[:, start : min(start + _PREFILL_STEP, prompt)], cache=cache))
-    nll = kld = top1 = 0.0
-    tokens = reference.shape[0]
-    for i in range(tokens):
-        ours = _log_softmax(model(text[:, prompt + i : prompt + i + 1], cache=cache)[0, -1])
-        theirs = reference[i]
-        divergence = (mx.exp(theirs) * (theirs - ours)).sum()
-        agree = mx.argmax(theirs) == mx.argmax(ours)
-        loss = -ours[text[0, prompt + i + 1]]
-        mx.eval(divergence, agree, loss)
-        nll, kld, top1 = nll + float(loss), kld + float(divergence), top1 + float(agree)
-    measured = report.measure(cache)
-    return Evaluation(
-        scheme.name,
-        math.exp(nll / tokens),
-        kld / tokens,
-        top1 / tokens,
-        measured.used_bytes,
-        measured.fp16_bytes,
-        time.perf_counter() - begin,
-    )
+    rows = mx.array([list(text[: stops[-1] + 1]) for text in texts])
+    caches = prefill(model, rows[:, :prompt], [REFERENCE, *variants])
+    figures: list[Floats] = []
+    evaluations: list[Evaluation] = []
+    sizes: dict[int, list[report.CacheReport]] = {}
+    for at in range(prompt, stops[-1]):
+        step = mx.tile(rows[:, at : at + 1], (1 + len(variants), 1))
+        logits = model(step, cache=caches)[:, -1].reshape(1 + len(variants), len(texts), -1)
+        figures.append(_figures(logits, rows[:, at + 1]))
+        if at + 1 in stops:
+            sizes[at + 1] = _measure(caches, len(texts), len(variants))
+        progress(at + 1 - prompt)
+    seconds = (time.perf_counter() - begin) / (len(texts) * len(variants))
+    measured = np.stack(figures)  # (tokens, figure, variant, text)
+    for text in range(len(texts)):
+        for stop in stops:
+            first = max(stop - prompt - last, 0) if last else 0
+            loss, divergence, agree = measured[first : stop - prompt].mean(axis=0)[:, :, text]
+            evaluations += [
+                Evaluation(
+                    scheme=variant.scheme.name,
+                    calibrate=variant.calibrate,
+                    text=text,
+                    context=stop,
+                    tokens=stop - prompt - first,
+                    ppl=float(np.exp(loss[i])),
+                    kld=float(divergence[i]),
+                    top1=float(agree[i]),
+                    kv_used_bytes=size.used_bytes,
+                    kv_fp16_bytes=size.fp16_bytes,
+                    packed_bytes=size.packed_bytes,
+                    raw_bytes=size.raw_bytes,
+                    statistics_bytes=size.statistics_bytes,
+                    raw_tokens=size.raw_tokens,
+                    seconds=seconds,
+                )
+                for i, (variant, size) in enumerate(zip(variants, sizes[stop], strict=True))
+            ]
+    return evaluations
 
 
-def _log_softmax(logits: mx.array) -> mx.array:
-    logits = logits.astype(mx.float32)
-    return logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+def _check(texts: Sequence[Sequence[int]], prompt: int, stops: Sequence[int], last: int) -> None:
+    if prompt < 1 or stops[0] <= prompt or last < 0:
+        raise TurboQuantError(f"A prompt of {prompt} tokens and a length of {stops[0]} leave nothing to measure.")
+    short = min(len(text) for text in texts)
+    if short < stops[-1] + 1:
+        raise TurboQuantError(
+            f"The text has {short} tokens; {stops[-1]} and one to predict are needed. Give a longer text."
+        )
+
+
+def _figures(logits: mx.array, following: mx.array) -> Floats:
+    """Loss, KL divergence and top-1 agreement (3, variants, texts) of logits (1 + variants, texts, vocabulary)."""
+    log = logits.astype(mx.float32)
+    log = log - mx.logsumexp(log, axis=-1, keepdims=True)
+    reference, ours = log[:1], log[1:]
+    loss = -mx.take_along_axis(ours, following[None, :, None], axis=-1).squeeze(-1)
+    divergence = (mx.exp(reference) * (reference - ours)).sum(axis=-1)
+    agree = mx.argmax(reference, axis=-1) == mx.argmax(ours, axis=-1)
+    return np.array(mx.stack([loss, divergence, agree.astype(mx.float32)]), dtype=np.float64)
+
+
+def _measure(caches: Sequence[Any], texts: int, variants: int) -> list[report.CacheReport]:
+    """The bytes of one text under each variant."""
+    ours = [cache.caches[1:] for cache in caches if isinstance(cache, SideBySide)]
+    others = report.measure([cache for cache in caches if not isinstance(cache, SideBySide)]).used_bytes
+    others //= 1 + variants
+    sizes = [report.measure([layer[i] for layer in ours]) for i in range(variants)]
+    return [
+        replace(
+            size,
+            used_bytes=(size.used_bytes + others) // texts,
+            fp16_bytes=(size.fp16_bytes + others) // texts,
+            packed_bytes=size.packed_bytes // texts,
+            raw_bytes=size.raw_bytes // texts,
+            statistics_bytes=size.statistics_bytes // texts,
+        )
+        for size in sizes
+    ]

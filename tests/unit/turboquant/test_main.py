@@ -87,7 +87,7 @@ def test_eval_on_the_real_model(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     result = answer(capsys, "eval", *arguments, "--schemes", "none,turbo4,turbo2")
     assert set(result) == {"model", "backend", "results"}
     none, turbo4, turbo2 = result["results"]
-    assert set(none) == {"scheme", "ppl", "kld", "top1", "kv_used_bytes", "kv_fp16_bytes", "seconds"}
+    assert set(none) >= {"scheme", "ppl", "kld", "top1", "kv_used_bytes", "kv_fp16_bytes", "seconds"}
     assert none["kld"] < 1e-4
     assert none["top1"] == 1
     assert none["kld"] < turbo4["kld"] < turbo2["kld"] < 1

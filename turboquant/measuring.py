@@ -1,0 +1,182 @@
+"""The commands that measure fidelity: eval, needle and report."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from turboquant import terminal
+from turboquant.errors import TurboQuantError
+from turboquant.schemes import parse
+
+COMMON = "none,turbo0v4,turbo4,turbo3,turbo2"
+STARTER = "starter"
+_PROGRESS = 64  # tokens
+
+
+def add_commands(commands: Any) -> None:
+    """`commands`: what argparse's add_subparsers returned."""
+    command = commands.add_parser("eval", help="perplexity and KL divergence of schemes on texts")
+    command.add_argument("--model", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
+    command.add_argument("--text", type=Path, nargs="+", required=True, help="UTF-8 text files")
+    command.add_argument("--prompt", type=terminal.positive, default=256, help="tokens that are prefilled")
+    command.add_argument("--tokens", type=terminal.positive, default=256, help="tokens that are fed one by one")
+    command.add_argument("--contexts", type=terminal.lengths, default=[], help="measure at these lengths instead")
+    command.add_argument("--last", type=terminal.positive, help="means over the newest tokens only, by default all")
+    _variants(command)
+    command.add_argument("--markdown", action="store_true")
+    command.set_defaults(run=_eval)
+
+    command = commands.add_parser("needle", help="whether a code word is found again in a long text")
+    command.add_argument("--model", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
+    command.add_argument("--text", type=Path, required=True, help="a UTF-8 text file to hide it in")
+    command.add_argument("--contexts", type=terminal.lengths, default=[1024, 2048, 4096], help="lengths of prompts")
+    command.add_argument("--depths", type=_numbers, default=[0, 25, 50, 75, 100], help="per cent, separated by commas")
+    _variants(command)
+    command.add_argument("--markdown", action="store_true")
+    command.set_defaults(run=_needle)
+
+
+def _variants(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--schemes", default=COMMON, help="names, separated by commas")
+    command.add_argument("--calibrate", choices=("on", "off", "both"), default="on")
+    command.add_argument("--tail", type=_not_negative, help="newest tokens that always stay raw, by default 32")
+
+
+def _eval(options: argparse.Namespace) -> int:
+    variants = _chosen(options)
+    texts = [_read(path) for path in options.text]
+    from turboquant import backends
+    from turboquant.evaluate import evaluate
+
+    rows: terminal.Rows = []
+    for name in options.model:
+        folder = model_folder(name)
+        model, tokenizer = load(folder)
+        ids = [tokenizer.encode(text) for text in texts]
+        measured = evaluate(
+            model,
+            ids,
+            options.prompt,
+            options.tokens,
+            variants,
+            contexts=options.contexts,
+            last=options.last or 0,
+            progress=_say,
+        )
+        for result in measured:
+            rows.append(asdict(result) | {"model": folder.name, "text": options.text[result.text].name})
+    names = ", ".join(model_folder(name).name for name in options.model)
+    summary = {"model": names, "backend": backends.choose().name, "results": rows}
+    terminal.show(options, summary, [_short(row) for row in rows])
+    return 0
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of the table; the widest of the figures are in the JSON alone."""
+    columns = ("model", "text", "context", "scheme", "calibrate", "ppl", "kld", "top1")
+    sizes = ("kv_used_bytes", "packed_bytes", "raw_bytes", "statistics_bytes", "kv_fp16_bytes")
+    calibrate = {"calibrate": "on" if row["calibrate"] else "off"}
+    return {name: (row | calibrate)[name] for name in (*columns, *sizes)}
+
+
+def _needle(options: argparse.Namespace) -> int:
+    variants = _chosen(options)
+    text = _read(options.text)
+    from turboquant import backends
+    from turboquant.needle import needle
+
+    rows: terminal.Rows = []
+    for name in options.model:
+        folder = model_folder(name)
+        model, tokenizer = load(folder)
+
+        def encode(part: str, tokenizer: Any = tokenizer) -> list[int]:
+            return list(tokenizer.encode(part, add_special_tokens=False))
+
+        for recall in needle(model, encode, encode(text), options.contexts, options.depths, variants):
+            rows.append({"model": folder.name} | asdict(recall))
+            print(f"{recall.context} tokens, {recall.depth} %: {recall.scheme} {recall.found}", file=sys.stderr)
+    summary = {"backend": backends.choose().name, "results": rows, "summary": recalls(rows)}
+    terminal.show(options, summary, recalls(rows))
+    return 0
+
+
+def recalls(rows: terminal.Rows) -> terminal.Rows:
+    """A row a model and scheme and a column a length: code words found, of those that the uncompressed cache found."""
+    table: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = row["model"], row["scheme"]
+        line = table.setdefault(key, {"model": key[0], "scheme": key[1]})
+        found, known = line.get(str(row["context"]), (0, 0))
+        line[str(row["context"])] = found + (row["found"] and row["reference_found"]), known + row["reference_found"]
+    return [
+        {name: "{} of {}".format(*value) if isinstance(value, tuple) else value for name, value in line.items()}
+        for line in table.values()
+    ]
+
+
+def _chosen(options: argparse.Namespace) -> list[Any]:
+    """The variants that the options ask for. Raises UnknownScheme before anything is loaded."""
+    schemes = [parse(name) for name in options.schemes.split(",")]
+    from turboquant.segments import Policy
+    from turboquant.side_by_side import Variant
+
+    policy = Policy() if options.tail is None else replace(Policy(), tail=options.tail)
+    calibrate = {"on": [True], "off": [False], "both": [True, False]}[options.calibrate]
+    return [Variant(scheme, on, policy) for scheme in schemes for on in calibrate]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TurboQuantError(f"The text {path} can't be read: {error}.") from error
+
+
+def model_folder(name: str) -> Path:
+    """The folder of a model. Raises TurboQuantError where there is none."""
+    folder = _starter() if name == STARTER else Path(name)
+    if not (folder / "config.json").is_file():
+        raise TurboQuantError(f"{folder} holds no MLX model: config.json is missing. Give its folder, or 'starter'.")
+    return folder
+
+
+def load(folder: Path) -> tuple[Any, Any]:
+    """Model and tokenizer. Raises TurboQuantError."""
+    import mlx_lm
+
+    try:
+        return mlx_lm.load(str(folder))[:2]
+    except Exception as error:  # of many kinds: whatever a damaged or unknown model folder makes mlx-lm raise
+        raise TurboQuantError(f"The model in {folder} can't be loaded: {error}") from error
+
+
+def _starter() -> Path:
+    """The application installs the starter model and says where; the library doesn't know the application."""
+    command = [sys.executable, "-m", "app.engine.starter"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TurboQuantError(f"The starter model isn't available: {done.stderr.strip()}")
+    return Path(done.stdout.strip().splitlines()[-1])
+
+
+def _say(fed: int) -> None:
+    if fed % _PROGRESS == 0:
+        print(f"{fed} tokens", file=sys.stderr)
+
+
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _numbers(text: str) -> Sequence[int]:
+    return [_not_negative(part) for part in text.split(",")]

@@ -1,0 +1,56 @@
+"""What the commands share: numbers taken from the command line, rows shown as JSON, as Markdown or as a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def lengths(text: str) -> list[int]:
+    return [positive(part) for part in text.split(",")]
+
+
+def show(options: argparse.Namespace, value: Any, rows: Rows) -> None:
+    """`value` with --json, else `rows`."""
+    if options.json:
+        print(json.dumps(value, indent=1))
+    elif getattr(options, "markdown", False):
+        print(markdown(rows))
+    else:
+        table(rows)
+
+
+def table(rows: Rows) -> None:
+    if not rows:
+        return
+    cells = _cells(rows)
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def markdown(rows: Rows) -> str:
+    """A pipe table; columns of numbers are aligned to the right."""
+    if not rows:
+        return ""
+    head, *body = ["| " + " | ".join(row) + " |" for row in _cells(rows)]
+    rule = "".join("|---" if isinstance(value, str) else "|--:" for value in rows[0].values()) + "|"
+    return "\n".join([head, rule, *body])
+
+
+def _cells(rows: Rows) -> list[list[str]]:
+    return [list(rows[0]), *[[_cell(value) for value in row.values()] for row in rows]]
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
