@@ -1,15 +1,9 @@
-"""Importing a GGUF file: one file in, one model folder that mlx-lm loads out.
-
-Each architecture is an `Architecture` record: its configuration, the names and shapes of its tensors, and how the
-rows of a tensor are put back in order. A file with a tensor or a setting that the record doesn't know is refused,
-because a model that is loaded nearly right talks nonsense without saying why.
-"""
+"""Importing a GGUF file: one file in, one model folder that mlx-lm loads out."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,45 +14,35 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from app.engine.gguf_file import BLOCK, GgufError, GgufFile, Tensor, read, setting
+from app.engine import gguf_architectures as architectures
+from app.engine.gguf_architectures import Architecture, Config
+from app.engine.gguf_blocks import BLOCK
+from app.engine.gguf_file import GgufError, GgufFile, Tensor, read
 from app.engine.gguf_tokenizer import tokenizer_files
 from app.paths import sync_folder
 
 WeightKind = Literal["float32", "float16", "quantized"]
 Array = NDArray[Any]
-Config = dict[str, Any]
-_SAFETENSORS = {"float32": "F32", "float16": "F16", "uint32": "U32"}
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """`shapes` gives every tensor the configuration calls for, by its GGUF name without `.weight`."""
-
-    config: Callable[[GgufFile], Config]
-    shapes: Callable[[Config], dict[str, tuple[int, ...]]]
-    names: dict[str, str]  # GGUF → mlx-lm; inside a block without its number
-    reorder: Callable[[str, Array, Config], Array]
-
-    def target(self, name: str) -> str:
-        match = re.fullmatch(r"blk\.(\d+)\.(\w+)", name)
-        return f"model.layers.{match[1]}.{self.names[match[2]]}" if match else self.names[name]
+# A tensor's type in a safetensors file, and NumPy's; bfloat16, which NumPy lacks, as its bits.
+_NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "U32": "<u4"}
 
 
 def import_gguf(
-    source: Path, folder: Path, weights: WeightKind = "float16", progress: Callable[[float], None] = lambda done: None
+    source: Path, folder: Path, weights: WeightKind = "quantized", progress: Callable[[float], None] = lambda done: None
 ) -> Path:
     """Write `source` as the model folder `folder` (weights, configuration, tokenizer, chat template); returns it.
 
-    `weights` is the dtype of every tensor, or "quantized": packed blocks stay exactly as they are and the rest becomes
-    float16. `progress` gets 0 to 1; an exception that it raises cancels the import. Raises GgufError when the
-    file can't be imported or not be written. `folder` appears whole at the end or not at all.
+    `weights` is the dtype of every tensor, or "quantized": as small as MLX can keep it. Codes that it has a form for
+    (4, 5 and 8 bits) stay as they are and the rest becomes float16, or bfloat16 in a file of bfloat16. `progress` gets
+    0 to 1; an exception that it raises cancels the import. Raises GgufError when the file can't be imported or not be
+    written. `folder` appears whole at the end or not at all. Needs no MLX, so any thread may call it.
     """
     if folder.exists():
         raise GgufError(f"{folder} exists already and was left as it is.", "Choose another name, or remove it first.")
     file = read(source)
-    architecture = _architecture(file)
-    config = architecture.config(file)
-    _check_tensors(file, architecture.shapes(config))
+    architecture = architectures.find(file)
+    config = architectures.configuration(file, architecture)
+    architectures.check_tensors(file, architecture, config)
     documents = tokenizer_files(file, config)
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
@@ -68,8 +52,8 @@ def import_gguf(
         entries = list(_entries(file, architecture, config, weights))
         _check_space(part, sum(entry.size for entry in entries))
         _write_safetensors(part / "model.safetensors", entries, progress)
-        if weights == "quantized":
-            config["quantization"] = _quantization(file, architecture)
+        if weights == "quantized" and (quantization := _quantization(file, architecture)):
+            config["quantization"] = quantization
         documents["config.json"] = json.dumps(config, indent=1)
         for name, text in documents.items():
             _write_synced(part / name, text.encode())
@@ -101,48 +85,70 @@ def remove_stale_parts(parent: Path) -> None:
 @dataclass(frozen=True)
 class _Entry:
     name: str
-    dtype: str
+    kind: str  # of _NUMPY
     shape: tuple[int, ...]
     make: Callable[[], Array]
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+        return int(np.prod(self.shape)) * np.dtype(_NUMPY[self.kind]).itemsize
 
 
 def _entries(file: GgufFile, architecture: Architecture, config: Config, weights: WeightKind) -> Iterator[_Entry]:
-    for tensor in file.tensors.values():
+    tensors = architectures.weights(file).values()
+    kind = {"float32": "F32", "float16": "F16"}.get(weights) or _float_kind(file)
+    for tensor in tensors:
         name = tensor.name.removesuffix(".weight")
         target = architecture.target(name)
         if weights == "quantized" and tensor.type.bits:
             rows, columns = tensor.shape[:-1], tensor.shape[-1]
             parts = {
-                "weight": ("uint32", columns * tensor.type.bits // 32),
-                "scales": ("float16", columns // BLOCK),
-                "biases": ("float16", columns // BLOCK),
+                "weight": ("U32", columns * tensor.type.bits // 32),
+                "scales": ("F16", columns // BLOCK),
+                "biases": ("F16", columns // BLOCK),
             }
-            for index, (part, (dtype, width)) in enumerate(parts.items()):
+            for index, (part, (part_kind, width)) in enumerate(parts.items()):
 
                 def packed(tensor: Tensor = tensor, name: str = name, index: int = index) -> Array:
                     return architecture.reorder(name, tensor.packed()[index], config)
 
-                yield _Entry(f"{target}.{part}", dtype, (*rows, width), packed)
+                yield _Entry(f"{target}.{part}", part_kind, (*rows, width), packed)
         else:
-            dtype = "float16" if weights == "quantized" else weights
 
-            def plain(tensor: Tensor = tensor, name: str = name, dtype: str = dtype) -> Array:
-                return architecture.reorder(name, tensor.floats(), config).astype(dtype)
+            def plain(tensor: Tensor = tensor, name: str = name) -> Array:
+                return _converted(architecture.reorder(name, tensor.floats(), config), kind)
 
-            yield _Entry(f"{target}.weight", dtype, tensor.shape, plain)
+            yield _Entry(target if name.endswith(".bias") else f"{target}.weight", kind, tensor.shape, plain)
+
+
+def _float_kind(file: GgufFile) -> str:
+    """What the floats of a file become that is kept small. Beside packed codes they are of their scales' type."""
+    kinds = {tensor.type.name for tensor in file.tensors.values()}
+    return "BF16" if "BF16" in kinds and not any(t.type.bits for t in file.tensors.values()) else "F16"
+
+
+def _converted(array: Array, kind: str) -> Array:
+    """float32 as another kind of float, rounded to the nearest. Raises GgufError for what isn't finite there."""
+    if kind == "BF16":
+        bits = array.astype(np.float32).view(np.uint32)
+        result = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    else:
+        with np.errstate(over="ignore"):
+            array = result = array.astype(_NUMPY[kind])
+    if not np.isfinite(array).all():
+        raise GgufError("It holds values that aren't finite, or too large for its new type.", "Download it again.")
+    return result
 
 
 def _quantization(file: GgufFile, architecture: Architecture) -> Config:
     """What mlx-lm reads: the usual width, then each tensor that differs; a plain one is known by its lack of scales."""
     bits = {
-        architecture.target(t.name.removesuffix(".weight")): t.type.bits for t in file.tensors.values() if t.type.bits
+        architecture.target(t.name.removesuffix(".weight")): t.type.bits
+        for t in architectures.weights(file).values()
+        if t.type.bits
     }
     if not bits:
-        raise GgufError("This file holds plain floats.", "Import it as float16 or float32.")
+        return {}
     usual = max(set(bits.values()), key=list(bits.values()).count)
     differing = {name: {"group_size": BLOCK, "bits": width} for name, width in bits.items() if width != usual}
     return {"group_size": BLOCK, "bits": usual, **differing}
@@ -154,7 +160,7 @@ def _write_safetensors(path: Path, entries: list[_Entry], progress: Callable[[fl
     end = 0
     for entry in entries:
         header[entry.name] = {
-            "dtype": _SAFETENSORS[entry.dtype],
+            "dtype": entry.kind,
             "shape": entry.shape,
             "data_offsets": [end, end + entry.size],
         }
@@ -166,7 +172,7 @@ def _write_safetensors(path: Path, entries: list[_Entry], progress: Callable[[fl
         file.write(len(text).to_bytes(8, "little") + text)
         for entry in entries:
             progress(written / end)
-            array = np.ascontiguousarray(entry.make(), dtype=np.dtype(entry.dtype).newbyteorder("<"))
+            array = np.ascontiguousarray(entry.make(), dtype=_NUMPY[entry.kind])
             if not np.isfinite(array).all():
                 raise GgufError(f"The tensor {entry.name} holds values that aren't finite.", "Download the file again.")
             file.write(array.data)
@@ -190,131 +196,3 @@ def _check_space(folder: Path, size: int) -> None:
             f"The model takes {size / 1e6:,.0f} MB and the disk has {free / 1e6:,.0f} MB left. Nothing was written.",
             "Make room, then try again.",
         )
-
-
-# ---------------------------------------------------------------- llama
-
-
-def _llama_config(file: GgufFile) -> Config:
-    meta = file.metadata
-    if meta.get("llama.expert_count"):
-        raise GgufError("Mixture-of-experts llama files can't be imported.")
-    if meta.get("llama.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in file.tensors:
-        raise GgufError("Llama files with scaled rotary positions (Llama 3.1 and later) can't be imported.")
-    hidden = setting(meta, "llama.embedding_length", int)
-    heads = setting(meta, "llama.attention.head_count", int)
-    kv_heads = setting(meta, "llama.attention.head_count_kv", int, heads)
-    head_dim = setting(meta, "llama.attention.key_length", int, hidden // heads)
-    if heads % kv_heads or head_dim % 2:
-        raise GgufError(f"{heads} heads of {head_dim} over {kv_heads} key/value heads can't be a llama.")
-    if meta.get("llama.attention.value_length", head_dim) != head_dim:
-        raise GgufError("Its keys and values have different widths, which a llama can't have.")
-    if meta.get("llama.rope.dimension_count", head_dim) != head_dim:
-        raise GgufError("Its rotary positions cover a part of each head only, which can't be imported.")
-    layers = setting(meta, "llama.block_count", int)
-    if layers > len(file.tensors):
-        raise GgufError(f"The file names {layers} layers and holds {len(file.tensors)} tensors.")
-    tokens = setting(meta, "tokenizer.ggml.tokens", list)
-    epsilon = np.float32(setting(meta, "llama.attention.layer_norm_rms_epsilon", float))
-    config: Config = {
-        "model_type": "llama",
-        "architectures": ["LlamaForCausalLM"],
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "intermediate_size": setting(meta, "llama.feed_forward_length", int),
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "head_dim": head_dim,
-        "rms_norm_eps": float(str(epsilon)),  # stored as float32: 9.999999747378752e-06 means 1e-05
-        "rope_theta": setting(meta, "llama.rope.freq_base", float, 10000.0),
-        "vocab_size": setting(meta, "llama.vocab_size", int, len(tokens)),
-        "max_position_embeddings": setting(meta, "llama.context_length", int),
-        "tie_word_embeddings": "output.weight" not in file.tensors,
-        "eos_token_id": _end_tokens(meta),
-    }
-    if "tokenizer.ggml.bos_token_id" in meta:
-        config["bos_token_id"] = meta["tokenizer.ggml.bos_token_id"]
-    return config
-
-
-def _end_tokens(meta: dict[str, Any]) -> list[int]:
-    """Every token that ends a reply: end of text, of turn, of message."""
-    keys = [f"tokenizer.ggml.{key}_token_id" for key in ("eos", "eot", "eom")]
-    return sorted({setting(meta, key, int) for key in keys if key in meta})
-
-
-def _llama_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    hidden, inner, vocabulary = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
-    queries = config["num_attention_heads"] * config["head_dim"]
-    pairs = config["num_key_value_heads"] * config["head_dim"]
-    block = {
-        "attn_norm": (hidden,),
-        "attn_q": (queries, hidden),
-        "attn_k": (pairs, hidden),
-        "attn_v": (pairs, hidden),
-        "attn_output": (hidden, queries),
-        "ffn_norm": (hidden,),
-        "ffn_gate": (inner, hidden),
-        "ffn_up": (inner, hidden),
-        "ffn_down": (hidden, inner),
-    }
-    shapes: dict[str, tuple[int, ...]] = {"token_embd": (vocabulary, hidden), "output_norm": (hidden,)}
-    if not config["tie_word_embeddings"]:
-        shapes["output"] = (vocabulary, hidden)
-    for index in range(config["num_hidden_layers"]):
-        shapes |= {f"blk.{index}.{name}": shape for name, shape in block.items()}
-    return shapes
-
-
-def _llama_reorder(name: str, array: Array, config: Config) -> Array:
-    """GGUF interleaves the two halves of each query and key head for its own rotary layout; this undoes it."""
-    part = name.rsplit(".", 1)[-1]
-    if part not in ("attn_q", "attn_k"):
-        return array
-    heads = config["num_attention_heads" if part == "attn_q" else "num_key_value_heads"]
-    return array.reshape(heads, -1, 2, array.shape[-1]).swapaxes(1, 2).reshape(array.shape)
-
-
-ARCHITECTURES = {
-    "llama": Architecture(
-        config=_llama_config,
-        shapes=_llama_shapes,
-        names={
-            "token_embd": "model.embed_tokens",
-            "output_norm": "model.norm",
-            "output": "lm_head",
-            "attn_norm": "input_layernorm",
-            "attn_q": "self_attn.q_proj",
-            "attn_k": "self_attn.k_proj",
-            "attn_v": "self_attn.v_proj",
-            "attn_output": "self_attn.o_proj",
-            "ffn_norm": "post_attention_layernorm",
-            "ffn_gate": "mlp.gate_proj",
-            "ffn_up": "mlp.up_proj",
-            "ffn_down": "mlp.down_proj",
-        },
-        reorder=_llama_reorder,
-    )
-}
-
-# ---------------------------------------------------------------- checks
-
-
-def _architecture(file: GgufFile) -> Architecture:
-    name = setting(file.metadata, "general.architecture", str)
-    if name not in ARCHITECTURES:
-        raise GgufError(
-            f"Files of the architecture {name} can't be imported.", f"These can: {', '.join(sorted(ARCHITECTURES))}."
-        )
-    return ARCHITECTURES[name]
-
-
-def _check_tensors(file: GgufFile, wanted: dict[str, tuple[int, ...]]) -> None:
-    present = {name.removesuffix(".weight"): tensor.shape for name, tensor in file.tensors.items()}
-    for word, names in (("lacks", wanted.keys() - present.keys()), ("holds unknown", present.keys() - wanted.keys())):
-        if names:
-            few = ", ".join(sorted(names)[:4]) + (" …" if len(names) > 4 else "")
-            raise GgufError(f"The file {word} tensors ({few}), so the model would be wrong.")
-    for name, shape in wanted.items():
-        if present[name] != shape:
-            raise GgufError(f"The tensor {name} has the shape {present[name]}, not {shape}.")

@@ -17,35 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine import gguf_blocks
+from app.engine.gguf_blocks import OTHER_TYPES, TYPES, BlockType
 from app.errors import AppError
-
-BLOCK = 32  # weights that share a scale, in every quantised type read here
 
 
 class GgufError(AppError):
     """A GGUF file that can't be imported. Nothing of the import is left behind."""
 
-
-@dataclass(frozen=True)
-class BlockType:
-    """How `weights` values lie in `size` bytes; `bits` is 0 where they are plain floats."""
-
-    name: str
-    weights: int
-    size: int
-    bits: int = 0
-
-
-TYPES = {
-    0: BlockType("F32", 1, 4),
-    1: BlockType("F16", 1, 2),
-    2: BlockType("Q4_0", BLOCK, 18, 4),
-    3: BlockType("Q4_1", BLOCK, 20, 4),
-    8: BlockType("Q8_0", BLOCK, 34, 8),
-    30: BlockType("BF16", 1, 2),
-}
-# Known by name only, so that a refusal can say which it is.
-_OTHER_TYPES = {6: "Q5_0", 7: "Q5_1", 9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 15: "Q8_K"}
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
@@ -57,45 +36,25 @@ class Tensor:
 
     name: str
     shape: tuple[int, ...]
-    type: BlockType
+    type_id: int
     blocks: NDArray[np.uint8]
+
+    @property
+    def type(self) -> BlockType:
+        return TYPES[self.type_id]
 
     def floats(self) -> NDArray[np.float32]:
         """The values, dequantised, in `shape`."""
-        if self.type.bits:
-            codes, scales, biases = _affine(self.type, self.blocks)
-            values = codes * scales.astype(np.float32) + biases.astype(np.float32)
-        elif self.type.name == "BF16":
-            values = (self.blocks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-        else:
-            values = self.blocks.view(np.float32 if self.type.name == "F32" else np.float16)
-        return values.reshape(self.shape).astype(np.float32, copy=False)
+        return gguf_blocks.floats(self.type_id, self._rows()).reshape(self.shape)
 
     def packed(self) -> tuple[NDArray[np.uint32], NDArray[np.float16], NDArray[np.float16]]:
-        """MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases. No value changes."""
-        codes, scales, biases = _affine(self.type, self.blocks)
-        packed = codes[:, 0::2] | codes[:, 1::2] << np.uint8(4) if self.type.bits == 4 else codes
+        """MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases."""
+        words, scales, biases = gguf_blocks.packed(self.type_id, self._rows())
         rows = self.shape[:-1]
-        return (
-            np.ascontiguousarray(packed).view("<u4").reshape(*rows, self.shape[-1] * self.type.bits // 32),
-            scales.reshape(*rows, self.shape[-1] // BLOCK),
-            biases.reshape(*rows, self.shape[-1] // BLOCK),
-        )
+        return words.reshape(*rows, -1), scales.reshape(*rows, -1), biases.reshape(*rows, -1)
 
-
-def _affine(
-    kind: BlockType, blocks: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], NDArray[np.float16], NDArray[np.float16]]:
-    """(blocks, 32) codes, (blocks, 1) scales and biases: weight = code · scale + bias."""
-    scales = blocks[:, :2].copy().view(np.float16)
-    if kind.name == "Q8_0":
-        return blocks[:, 2:] ^ np.uint8(0x80), scales, scales * np.float16(-128)
-    if kind.name == "Q4_1":
-        biases, nibbles = blocks[:, 2:4].copy().view(np.float16), blocks[:, 4:]
-    else:
-        biases, nibbles = scales * np.float16(-8), blocks[:, 2:]
-    # The low nibbles are a block's first half, the high ones its second.
-    return np.concatenate([nibbles & 0x0F, nibbles >> 4], axis=1), scales, biases
+    def _rows(self) -> NDArray[np.uint8]:
+        return self.blocks.reshape(math.prod(self.shape[:-1]), -1)
 
 
 @dataclass(frozen=True)
@@ -192,8 +151,8 @@ class _Reader:
 
     def tensor(self, name: str, shape: tuple[int, ...], type_id: int, offset: int, start: int) -> Tensor:
         if type_id not in TYPES:
-            named = _OTHER_TYPES.get(type_id, f"number {type_id}")
-            wanted = ", ".join(kind.name for kind in TYPES.values())
+            named = OTHER_TYPES.get(type_id, f"number {type_id}")
+            wanted = ", ".join(known.name for known in TYPES.values())
             raise GgufError(
                 f"The tensor {name} has the type {named}, which can't be imported.", f"Files with {wanted} can."
             )
@@ -204,4 +163,4 @@ class _Reader:
         if start + offset + count * kind.size > len(self.content):
             raise GgufError(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
         blocks = np.frombuffer(self.content, np.uint8, count * kind.size, start + offset).reshape(count, kind.size)
-        return Tensor(name, shape, kind, blocks)
+        return Tensor(name, shape, type_id, blocks)

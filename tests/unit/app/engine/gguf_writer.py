@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gguf import GGMLQuantizationType, quantize
+from tokenizers import pre_tokenizers
 
-TYPE_IDS = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12, "BF16": 30}
-TOKENS = ["<|end|>", "<|start|>", *[chr(0x100 + n) if n < 33 else chr(n) for n in range(1, 127)]]
+from app.engine.gguf_blocks import TYPES
+
+TYPE_IDS = {kind.name: number for number, kind in TYPES.items()} | {"TQ1_0": 34}
+TOKENS = ["<|end|>", "<|start|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
 
 
 def llama_metadata(**changes: Any) -> dict[str, Any]:
@@ -38,21 +42,45 @@ def llama_metadata(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in meta.items() if value is not None}
 
 
-def llama_tensors(seed: int = 0) -> dict[str, np.ndarray]:
-    """Random weights of that llama, by GGUF name, in GGUF's order of rows."""
+def metadata(architecture: str, **changes: Any) -> dict[str, Any]:
+    """The same shapes in another architecture, 3 layers."""
+    renamed = {key.replace("llama.", f"{architecture}.", 1): value for key, value in llama_metadata().items()}
+    own: dict[str, Any] = {"general.architecture": architecture, f"{architecture}.block_count": 3}
+    if architecture == "gemma3":
+        own |= {"gemma3.attention.sliding_window": 8, "gemma3.attention.sliding_window_pattern": 2}
+    meta = renamed | own | {key.replace("__", "."): value for key, value in changes.items()}
+    return {key: value for key, value in meta.items() if value is not None}
+
+
+def tensors(architecture: str = "llama", width: int = 64, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random weights by GGUF name, in GGUF's order of rows: 4 heads of 16 over 2, layers as in the metadata."""
     random = np.random.default_rng(seed)
-    shapes: dict[str, tuple[int, ...]] = {"token_embd": (len(TOKENS), 64), "output_norm": (64,)}
-    for layer in range(2):
-        block = {
-            "attn_norm": (64,),
-            "attn_q": (64, 64),
-            "attn_k": (32, 64),
-            "attn_v": (32, 64),
-            "attn_output": (64, 64),
-        }
-        block |= {"ffn_norm": (64,), "ffn_gate": (96, 64), "ffn_up": (96, 64), "ffn_down": (64, 96)}
+    shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (len(TOKENS), width), "output_norm.weight": (width,)}
+    inner = width * 3 // 2
+    block: dict[str, tuple[int, ...]] = {
+        "attn_norm.weight": (width,),
+        "attn_q.weight": (64, width),
+        "attn_k.weight": (32, width),
+        "attn_v.weight": (32, width),
+        "attn_output.weight": (width, 64),
+        "ffn_norm.weight": (width,),
+        "ffn_gate.weight": (inner, width),
+        "ffn_up.weight": (inner, width),
+        "ffn_down.weight": (width, inner),
+    }
+    if architecture == "qwen2":
+        block |= {"attn_q.bias": (64,), "attn_k.bias": (32,), "attn_v.bias": (32,)}
+    if architecture in ("qwen3", "gemma3"):
+        block |= {"attn_q_norm.weight": (16,), "attn_k_norm.weight": (16,)}
+    if architecture == "gemma3":
+        block |= {"post_attention_norm.weight": (width,), "post_ffw_norm.weight": (width,)}
+    for layer in range(2 if architecture == "llama" else 3):
         shapes |= {f"blk.{layer}.{name}": shape for name, shape in block.items()}
-    return {f"{name}.weight": random.normal(0, 0.2, shape).astype(np.float32) for name, shape in shapes.items()}
+    return {name: random.normal(0, 0.2, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def llama_tensors(seed: int = 0) -> dict[str, np.ndarray]:
+    return tensors("llama", seed=seed)
 
 
 def write(
@@ -79,30 +107,27 @@ def write(
 
 
 def encode(array: np.ndarray, kind: str) -> bytes:
+    """The bytes of an array; of kinds that nothing here can make of floats, as many random blocks."""
     if kind == "F32":
         return array.astype("<f4").tobytes()
     if kind == "F16":
         return array.astype("<f2").tobytes()
-    if kind == "BF16":
-        return (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
-    if kind == "Q4_K":
-        return bytes(array.size // 256 * 144)
-    blocks = array.reshape(-1, 32)
-    low, high = blocks.min(1, keepdims=True), blocks.max(1, keepdims=True)
-    if kind == "Q4_1":
-        scale, offset, top = (high - low) / 15, low, 15
-    elif kind == "Q4_0":
-        scale, top = np.abs(blocks).max(1, keepdims=True) / 7, 15
-        offset = -8 * scale
-    else:
-        scale, top = np.abs(blocks).max(1, keepdims=True) / 127, 255
-        offset = -128 * scale
-    codes = np.clip(np.rint((blocks - offset) / scale), 0, top).astype(np.uint8)
-    scale16, offset16 = scale.astype("<f2").view(np.uint8), offset.astype("<f2").view(np.uint8)
-    if kind == "Q8_0":
-        return np.concatenate([scale16, (codes.astype(np.int16) - 128).astype(np.int8).view(np.uint8)], 1).tobytes()
-    nibbles = codes[:, :16] | codes[:, 16:] << 4
-    return np.concatenate([scale16, offset16, nibbles] if kind == "Q4_1" else [scale16, nibbles], 1).tobytes()
+    if "K" in kind or kind[:2] in ("IQ", "TQ"):
+        return random_blocks(kind, array.size // (32 if kind == "IQ4_NL" else 256), seed=array.size)
+    return quantize(array, GGMLQuantizationType[kind]).tobytes()
+
+
+def random_blocks(kind: str, count: int, seed: int = 0) -> bytes:
+    """Blocks of random codes whose float16 scales are of a weight's size."""
+    size = {"TQ1_0": 54}.get(kind) or TYPES[TYPE_IDS[kind]].size
+    random = np.random.default_rng(seed)
+    blocks = random.integers(0, 256, (count, size), dtype=np.uint8)
+    if kind == "IQ1_M":  # the scale's four nibbles lie at the top of the last four 16-bit words
+        blocks[:, 49::2] = blocks[:, 49::2] & 0x0F | np.array([0, 0, 0, 0x10], np.uint8)
+        return blocks.tobytes()
+    for at in {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "Q4_K": (0, 2), "Q5_K": (0, 2)}.get(kind, (0,)):
+        blocks[:, at : at + 2] = random.uniform(2e-4, 1e-3, (count, 1)).astype("<f2").view(np.uint8)
+    return blocks.tobytes()
 
 
 def _string(text: str) -> bytes:
@@ -120,4 +145,5 @@ def _value(value: Any) -> bytes:
         return struct.pack("<I", 8) + _string(value)
     if all(isinstance(item, str) for item in value):
         return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_string, value))
-    return struct.pack("<IIQ", 9, 5, len(value)) + struct.pack(f"<{len(value)}i", *value)
+    kind, code = (6, "f") if isinstance(value[0], float) else (5, "i")
+    return struct.pack("<IIQ", 9, kind, len(value)) + struct.pack(f"<{len(value)}{code}", *value)

@@ -149,11 +149,13 @@ def test_a_begin_token_is_put_in_front_where_the_file_asks_for_it(tmp_path: Path
         ({"llama__attention__head_count_kv": [2, 2]}, "is a list"),
         ({"llama__attention__value_length": 8}, "different widths"),
         ({"llama__rope__dimension_count": 8}, "part of each head"),
-        ({"llama__rope__scaling__type": "linear"}, "scaled rotary"),
+        ({"llama__rope__scaling__type": "yarn"}, "yarn scaling"),
+        ({"llama__rope__scaling__type": "linear"}, "scaling.factor is missing"),
+        ({"split__count": 3}, "one of 3 files"),
         ({"llama__expert_count": 8}, "experts"),
         ({"llama__context_length": None}, "context_length is missing"),
-        ({"tokenizer__ggml__model": "llama"}, "tokenizer"),
-        ({"tokenizer__ggml__pre": "qwen2"}, "qwen2"),
+        ({"tokenizer__ggml__model": "t5"}, "tokenizer"),
+        ({"tokenizer__ggml__pre": "no-such"}, "no-such"),
         ({"tokenizer__ggml__tokens": TOKENS[:-1]}, "shape"),
         ({"tokenizer__ggml__tokens": [*TOKENS[:-1], TOKENS[5]]}, "inconsistent"),
         ({"tokenizer__ggml__merges": ["no such"]}, "inconsistent"),
@@ -170,8 +172,8 @@ def test_a_file_that_would_come_out_wrong_is_refused(tmp_path: Path, changes: di
 
 def test_types_that_are_not_read_are_named(tmp_path: Path) -> None:
     tensors = llama_tensors() | {"token_embd.weight": np.zeros((4, 256), np.float32)}
-    source = write(tmp_path / "k.gguf", llama_metadata(), tensors, {"token_embd.weight": "Q4_K"})
-    refused(tmp_path, source, "type Q4_K")
+    source = write(tmp_path / "k.gguf", llama_metadata(), tensors, {"token_embd.weight": "TQ1_0"})
+    refused(tmp_path, source, "type TQ1_0")
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
