@@ -93,7 +93,7 @@ class NumbaBackend(ReferenceBackend):
     ) -> mx.array:
         batch, query_heads, length, key_dim = queries.shape
         sixteen = kv.tail_keys.array is not None and kv.tail_keys.array.dtype.size == 2
-        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen or kv.key_bias is not None:
+        if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen:
             return super().attend(queries, kv, scale, mask, sinks)
         assert kv.tail_keys.array is not None
         assert kv.tail_values.array is not None
@@ -102,6 +102,11 @@ class NumbaBackend(ReferenceBackend):
         rows = group * length
         # numba reads the arrays where they lie, so they must be computed first
         mx.eval(queries, *[a for b in _buffers(kv) for a in b.arrays()])
+        bias = np.zeros((batch * heads, rows, 0), np.float32)
+        if kv.key_bias is not None and kv.body_keys.count:
+            start = kv.first_keys.count
+            scores = _floats(kv.key_bias.scores(queries, start, start + kv.body_keys.count, heads))
+            bias = scores.reshape(batch * heads, rows, -1) * np.float32(scale * LOG2_E)
         q = _floats(queries).reshape(batch * heads, rows, key_dim) * np.float32(scale * LOG2_E)
         keys, values = kv.body_keys, kv.body_values
         key_mixers, fold = _rotation(keys)
@@ -133,7 +138,7 @@ class NumbaBackend(ReferenceBackend):
             key_mixers,
             lifted,
             np.array([*starts, values.count], np.int64),
-            np.zeros((batch * heads, rows, 0), np.float32),
+            bias,
             *map(_stretch, _buffers(kv)),
             value_mixers[0],
             value_signs[0],

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import mlx.core as mx
+import mlx.nn as nn
 import numpy as np
 import pytest
 
@@ -27,6 +28,7 @@ from turboquant.backends.cpu_kernels.codec import dequantise, encode
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.cache import TurboQuantCache
 from turboquant.codec import TRIALS, codec, key_codec, pack, unpack, value_codec
+from turboquant.key_bias import KeyBias
 from turboquant.schemes import SCHEMES
 from turboquant.segments import Buffer, PackedBuffer, Policy
 from turboquant.split import WIDTHS, SplitCodec, split_key_codec
@@ -49,12 +51,16 @@ def filled(
     dtype: mx.Dtype = mx.float32,
     policy: Policy | None = None,
     steps: int = 0,
+    key_bias: KeyBias | None = None,
 ) -> TurboQuantCache:
     """A packed cache of random tokens with a constant in the keys; the newest `steps` came one by one."""
     cache = TurboQuantCache(scheme, policy=policy)
+    cache.key_bias = key_bias
 
     def add(n: int) -> None:
         keys = mx.random.normal((batch, heads, n, dim)) + 2 * mx.random.normal((batch, heads, 1, dim))
+        if key_bias is not None:
+            keys = keys + key_bias.rows(cache.offset, cache.offset + n, heads)
         cache.update_and_fetch(keys.astype(dtype), mx.random.normal((batch, heads, n, value_dim or dim)).astype(dtype))
 
     if tokens > steps:
@@ -198,6 +204,17 @@ def test_split_keys_at_any_head_dim(dim: int) -> None:
     for scheme, dtype in product(("turbo2", "turbo3v4", "turbo4"), (mx.float32, mx.bfloat16)):
         cache = filled(scheme, 260, dim=dim, batch=2, dtype=dtype, policy=SPLIT)
         assert difference(cache, 3, 2, dtype) < TOLERANCE[dtype], scheme
+
+
+@pytest.mark.parametrize("scheme", ["turbo4", "turbo2", "turbo0v4"])
+def test_a_key_bias_is_scored(scheme: str) -> None:
+    mx.random.seed(19)
+    bias = KeyBias(20 * mx.random.normal((2 * 64,)), nn.RoPE(64))
+    for policy, dtype in product((SPLIT, Policy()), (mx.float32, mx.float16)):
+        cache = filled(scheme, 500, policy=policy, steps=90, key_bias=bias, batch=2, dtype=dtype)
+        assert (cache.stretches().key_bias is bias) == bool(cache.scheme.key_bits)
+        for length in (1, 5):
+            assert difference(cache, 3, length, dtype) < TOLERANCE[dtype]
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
