@@ -29,6 +29,7 @@ from app.library.records import (
     read_point,
     read_switch,
 )
+from app.library.search import Hit, SearchIndex
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
@@ -47,8 +48,12 @@ class Library:
         self._db = opened.connection
         self.notice = opened.notice
         self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
+        self._index = SearchIndex(self.path.with_name("search.db"), self._db)
+        if self.notice:
+            self._index.forget()
 
     def close(self) -> None:
+        self._index.close()
         self._db.close()
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -74,10 +79,13 @@ class Library:
         return self.conversation(conversation_id)
 
     def conversations(self) -> list[Conversation]:
-        """All that aren't deleted, the latest first. A damaged row is left out and logged; it hides no other."""
+        """All that aren't deleted: the pinned ones, then the others, the latest first.
+
+        A damaged row is left out and logged; it hides no other.
+        """
         rows = self._db.execute(_SELECT_CONVERSATIONS + " WHERE c.deleted IS NULL ORDER BY c.rowid DESC")
         made = [made for row in rows if (made := read_conversation(row)) is not None]
-        return sorted(made, key=lambda conversation: conversation.updated, reverse=True)
+        return sorted(made, key=lambda conversation: (conversation.pinned, conversation.updated), reverse=True)
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Raises KeyError."""
@@ -89,6 +97,9 @@ class Library:
 
     def rename(self, conversation_id: str, title: str) -> None:
         self._db.execute("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
+
+    def pin(self, conversation_id: str, pinned: bool) -> None:
+        self._db.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (int(pinned), conversation_id))
 
     def set_scheme(self, conversation_id: str, scheme: str) -> None:
         self._db.execute("UPDATE conversations SET scheme = ? WHERE id = ?", (scheme, conversation_id))
@@ -186,6 +197,16 @@ class Library:
             elif at is not None and at[1] >= place:
                 break  # a damaged parent link must not go in circles
         return branch[::-1]
+
+    # ------------------------------------------------------------ search
+
+    def follow(self) -> bool:
+        """Take some messages that are new into the search index. Returns whether there may be more: call it again."""
+        return self._index.follow()
+
+    def search(self, text: str, limit: int = 200) -> list[Hit]:
+        """The latest messages that hold every word of `text`; what `follow` hasn't taken in isn't found."""
+        return self._index.find(text, limit)
 
     # ------------------------------------------------------------ the chart's history
 

@@ -86,6 +86,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # The first message that the model still reads, once the user has left out older turns.
     "ALTER TABLE conversations ADD COLUMN context_start TEXT;",
+    "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;",
 )
 
 # Primary result codes that say nothing about the file's content.

@@ -40,6 +40,7 @@ class Conversation:
     created: float
     updated: float
     context_start: str | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,7 @@ def _conversation(row: _Fields) -> Conversation:
         created=row.real("created", LATEST),
         updated=row.real("updated", LATEST),
         context_start=row.link("context_start"),
+        pinned=row.whole("pinned", 1, 0) == 1,
     )
 
 

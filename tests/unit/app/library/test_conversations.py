@@ -253,3 +253,12 @@ def test_a_parent_link_in_a_circle_ends(library: Library) -> None:
     messages = library.messages(conversation)
     library._db.execute("UPDATE messages SET parent = ? WHERE id = ?", (messages[3].id, messages[0].id))
     assert [m.id for m in library.messages(conversation)] == [m.id for m in messages]
+
+
+def test_pinned_conversations_come_first(library: Library) -> None:
+    first, second, third = (talk(library, text) for text in ("one", "two", "three"))
+    library.pin(first, True)
+    assert [c.id for c in library.conversations()] == [first, third, second]
+    assert library.conversation(first).pinned
+    library.pin(first, False)
+    assert [c.id for c in library.conversations()] == [third, second, first]
