@@ -22,7 +22,11 @@ class Actions(QObject):
         self.new = self._action(tr("New conversation"), Keys.New, "compose")
         self.rename = self._action(tr("Rename…"), "F2")
         self.delete = self._action(tr("Delete conversation"), "Ctrl+Shift+Backspace")
+        self.models = self._action(tr("Find and manage models…"), "Ctrl+Shift+L", "models")
+        self.downloads = self._action(tr("Downloads"), "Ctrl+J")
         self.open_folder = self._action(tr("Open a model folder…"), Keys.Open, "folder")
+        self.unload = self._action(tr("Unload the model"), None)
+        self.preferences = self._action(tr("Preferences…"), "Ctrl+,", role=QAction.MenuRole.PreferencesRole)
         self.close = self._action(tr("Close window"), Keys.Close)
         self.quit = self._action(tr("Quit"), Keys.Quit, role=QAction.MenuRole.QuitRole)
         self.undo = self._action(tr("Undo"), Keys.Undo)
@@ -75,10 +79,14 @@ class Actions(QObject):
         """The menus, in order."""
         tr = self.tr
         layout: list[tuple[str, list[QAction | None]]] = [
-            (tr("File"), [self.new, self.open_folder, None, self.rename, self.delete, None, self.close, self.quit]),
+            (
+                tr("File"),
+                [self.new, None, self.rename, self.delete, None, self.preferences, None, self.close, self.quit],
+            ),
             (tr("Edit"), [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.search]),
             (tr("View"), [self.sidebar, self.panel, None, self.next, self.previous]),
             (tr("Chat"), [self.scheme, self.stop]),
+            (tr("Model"), [self.models, self.downloads, None, self.open_folder, self.unload]),
             (tr("Help"), [self.about]),
         ]
         made = []

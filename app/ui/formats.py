@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QDateTime, QLocale, Qt
+from PySide6.QtGui import QGuiApplication
 
 
 def locale() -> QLocale:
@@ -58,6 +59,45 @@ def rate(tokens_per_s: float) -> str:
 
 def seconds(value: float) -> str:
     return f"{decimal(value, 2 if value < 9.995 else 1)} s"
+
+
+def speed(bytes_per_s: float) -> str:
+    return f"{data_size(bytes_per_s)}/s"
+
+
+def duration(value_s: float) -> str:
+    """A rough time for people: "40 s", "12 min", "1 h 20 min"."""
+    if value_s < 59.5:
+        return f"{max(1, round(value_s))} s"
+    minutes = round(value_s / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def tokens(value: int) -> str:
+    """A context's length as models are named: "4k", "128k", "1M"; an odd one in full."""
+    for unit, size in (("M", 1 << 20), ("k", 1 << 10)):
+        if value >= size and value % size == 0:
+            return f"{count(value // size)}{unit}"
+    return count(value)
+
+
+def about(value: int) -> str:
+    """A count where only its size matters: "812", "3.4k", "12k", "1.2M", "4.0B"."""
+    for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            scaled = value / size
+            return f"{decimal(scaled, 1 if scaled < 9.95 else 0)}{unit}"
+    return count(value)
+
+
+def day(timestamp: float) -> str:
+    return locale().toString(QDateTime.fromSecsSinceEpoch(int(timestamp)).date(), "d MMM yyyy")
+
+
+def isolated(text: str) -> str:
+    """Figures and names, which keep their order in a window that runs from right to left: "4-bit · 2.3 GB"."""
+    mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    return f"\u200e{text}\u200e" if mirrored else text  # marks of direction
 
 
 def plain(value: float) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QByteArray, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QMessageBox,
     QSizePolicy,
-    QStackedWidget,
     QToolBar,
     QToolButton,
     QVBoxLayout,
@@ -33,10 +32,17 @@ from app.ui.actions import Actions
 from app.ui.chat import Chat
 from app.ui.columns import Columns
 from app.ui.composer import Composer
+from app.ui.downloads import DownloadNews, DownloadsButton
+from app.ui.drop_target import DropTarget
+from app.ui.hub_link import Hub, HubLink
+from app.ui.load_guard import LoadGuard
 from app.ui.memory_panel import MemoryPanel
 from app.ui.model_button import ModelButton
 from app.ui.model_link import ModelLink
+from app.ui.models_page import ModelsPage
 from app.ui.notice_bar import NoticeBar
+from app.ui.pages import Pages
+from app.ui.preferences import Preferences
 from app.ui.sidebar import Sidebar
 from app.ui.starter_install import Install, StarterInstall
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
@@ -47,7 +53,9 @@ from app.ui.welcome import Welcome
 class MainWindow(QMainWindow):
     """`starter_installed` and `starter_install` are app.engine.starter's; tests give their own."""
 
-    def __init__(self, library: Library, engine: EngineLink, settings: Settings,
+    idle_changed = Signal(int)  # minutes after which an idle model is unloaded; 0: never
+
+    def __init__(self, library: Library, engine: EngineLink, hub: HubLink, settings: Settings,
                  starter_installed: Callable[[], Path | None], starter_install: Install) -> None:  # fmt: skip
         super().__init__()
         self.setWindowTitle(self.tr("TurboQuant Chat"))
@@ -57,9 +65,13 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
-        self.models = ModelLink(engine, self)
+        self.models, self.hub = ModelLink(engine, self), Hub(hub, self)
+        self.models_page = ModelsPage(self.hub, self.models, settings)
+        self.guard, self._drop_target = LoadGuard(self), DropTarget(self)
+        self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
+        self._news = DownloadNews(self.hub, self.notices, self)
         self._generating = False
         self._place()
         self._connect()
@@ -84,10 +96,8 @@ class MainWindow(QMainWindow):
         column.addWidget(self._notice_row)
         column.addWidget(self.transcript, 1)
         column.addWidget(_Centered(self.composer, top=4, bottom=16))
-        self._stack = QStackedWidget(self)
-        self._stack.addWidget(center)
-        self._stack.addWidget(self.welcome)
-        self._columns = Columns(self.sidebar, self._stack, self.panel, self)
+        self.pages = Pages(center, self.welcome, self.models_page, self)
+        self._columns = Columns(self.sidebar, self.pages, self.panel, self)
         self._columns.folded.connect(self.on_folded)
         self.setCentralWidget(self._columns)
         self._place_tool_bar()
@@ -104,6 +114,8 @@ class MainWindow(QMainWindow):
         self.model_button = ModelButton(self._settings, self._starter_installed, self._fill_model_menu, bar)
         bar.addWidget(self.model_button)
         bar.addWidget(_spacer())
+        self.downloads_button = DownloadsButton(self.hub, bar)
+        self._downloads_shown = bar.addWidget(self.downloads_button)
         bar.addAction(self.actions_.panel)
         self.addToolBar(bar)
         self.setUnifiedTitleAndToolBarOnMac(True)
@@ -129,6 +141,10 @@ class MainWindow(QMainWindow):
         self.chat.deleting.changed.connect(self.on_deleting_changed)
         self.on_deleting_changed()
         a.open_folder.triggered.connect(self.on_open_folder)
+        a.models.triggered.connect(self.on_models)
+        a.downloads.triggered.connect(self.downloads_button.click)
+        a.unload.triggered.connect(self.models.unload)
+        a.preferences.triggered.connect(self.on_preferences)
         a.close.triggered.connect(self.close)
         a.quit.triggered.connect(self.close)
         a.sidebar.triggered.connect(self.on_toggle_sidebar)
@@ -139,15 +155,31 @@ class MainWindow(QMainWindow):
         a.scheme.triggered.connect(self.on_change_scheme)
         a.stop.triggered.connect(self.chat.stop)
         a.about.triggered.connect(self.on_about)
-        self.sidebar.conversation_chosen.connect(self.chat.open)
+        self.sidebar.conversation_chosen.connect(self.on_conversation_chosen)
+        self.sidebar.models_clicked.connect(self.on_models)
         self.sidebar.rename_requested.connect(self.chat.rename)
         self.sidebar.delete_requested.connect(self.on_delete_requested)
-        self.sidebar.left.connect(self.composer.edit.setFocus)
+        self.sidebar.left.connect(self.on_to_chat)
         self.chat.list_changed.connect(self.on_list_changed)
         self.models.changed.connect(self.on_model_changed)
         self.models.progressed.connect(self.model_button.show_progress)
         self.models.failed.connect(self.on_model_failed)
+        self.models.refused.connect(self.guard.ask)
+        self.guard.load_wanted.connect(self.models.load)
+        self.guard.smaller_wanted.connect(self.on_models)
+        self.models_page.load_clicked.connect(self.load_model)
+        self.models_page.account_clicked.connect(self.on_preferences)
+        self.models_page.left.connect(self.on_to_chat)
+        self.pages.turned.connect(self.on_page_turned)
+        self._drop_target.dropped.connect(self.on_dropped)
+        self._news.load_wanted.connect(self.load_model)
+        self.downloads_button.card.load_clicked.connect(self.load_model)
+        self.downloads_button.card.account_clicked.connect(self.on_preferences)
+        self.hub.download_changed.connect(self.on_downloads_changed)
+        self.hub.download_removed.connect(self.on_downloads_changed)
+        self.on_downloads_changed()
         self.chat.turn_changed.connect(self.on_turn_changed)
+        self.welcome.find_clicked.connect(self.on_models)
         self.welcome.folder_clicked.connect(self.on_open_folder)
         self._installing.finished.connect(self.load_model)
         self.model_button.chosen.connect(self.load_model)
@@ -174,22 +206,22 @@ class MainWindow(QMainWindow):
         if chosen:
             self.models.load(LoadModel(chosen, at_start=True))
         self._show_page(loading=bool(chosen))
-        (self if self._stack.currentWidget() is self.welcome else self.composer.edit).setFocus()
+        self._focus_page()
 
     # ------------------------------------------------------------ side columns
 
     def _allow_columns(self) -> None:
-        """On the welcome page nothing is measured; the list stands there when it has something to read."""
-        if self._stack.currentWidget() is self.welcome:
+        """Memory is measured beside the chat only; the list has no place beside the welcome page while it is empty."""
+        if self.pages.on_welcome:
             self._columns.allow(("sidebar",) if self._library.conversations() else ())
         else:
-            self._columns.allow(("sidebar", "panel"))
+            self._columns.allow(("sidebar",) if self.pages.on_models else ("sidebar", "panel"))
 
     def on_folded(self) -> None:
         shown = self._columns.shown
         self.actions_.sidebar.setChecked(shown["sidebar"])
         self.actions_.panel.setChecked(shown["panel"])
-        self.actions_.panel.setEnabled(self._stack.currentWidget() is not self.welcome)
+        self.actions_.panel.setEnabled(not (self.pages.on_welcome or self.pages.on_models))
 
     def on_toggle_sidebar(self) -> None:
         self._columns.toggle("sidebar", self.actions_.sidebar.isChecked())
@@ -201,7 +233,15 @@ class MainWindow(QMainWindow):
 
     def on_new(self) -> None:
         self.chat.new()
-        self.composer.edit.setFocus()
+        self.on_to_chat()
+
+    def on_conversation_chosen(self, conversation_id: str) -> None:
+        self.pages.leave_models()
+        self.chat.open(conversation_id)
+
+    def on_to_chat(self) -> None:
+        self.pages.leave_models()
+        self._focus_page()
 
     def on_delete(self) -> None:
         if self.chat.current:
@@ -232,9 +272,10 @@ class MainWindow(QMainWindow):
         if ids:
             place = ids.index(self.chat.current) + step if self.chat.current in ids else 0
             self.chat.open(ids[place % len(ids)])
-            self.composer.edit.setFocus()
+            self.on_to_chat()
 
     def on_change_scheme(self) -> None:
+        self.pages.leave_models()
         self._columns.toggle("panel", True)
         self.panel.picker.setFocus()
         self.panel.picker.showPopup()
@@ -251,7 +292,9 @@ class MainWindow(QMainWindow):
     def _fill_model_menu(self, menu: QMenu) -> None:
         if self._starter_installed() is None and not self._installing.job.running:
             menu.addAction(self.tr("Install the starter model"), self._installing.start)
+        menu.addAction(self.actions_.models)
         menu.addAction(self.actions_.open_folder)
+        menu.addAction(self.actions_.unload)
 
     def on_open_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
@@ -260,6 +303,24 @@ class MainWindow(QMainWindow):
 
     def load_model(self, path: str) -> None:
         self.models.load(LoadModel(path))
+        self.on_to_chat()
+
+    def on_models(self) -> None:
+        self.pages.show_models()
+        self.models_page.begin()
+
+    def on_dropped(self, path: Path) -> None:
+        self.load_model(str(path))
+
+    def on_downloads_changed(self) -> None:
+        self._downloads_shown.setVisible(bool(self.hub.downloads))
+        self.actions_.downloads.setEnabled(bool(self.hub.downloads))
+
+    def on_preferences(self) -> None:
+        if self._preferences is None:
+            self._preferences = Preferences(self._settings, self.hub, self)
+            self._preferences.idle_changed.connect(self.idle_changed)
+        self._preferences.begin()
 
     def on_model_changed(self) -> None:
         if self.models.loading:
@@ -268,6 +329,7 @@ class MainWindow(QMainWindow):
             self.model_button.show_none()
         else:
             self.model_button.show_model(self.models.model, self.models.asleep)
+        self.actions_.unload.setEnabled(self.models.model is not None and not self.models.asleep)
         self._show_page(loading=bool(self.models.loading))
 
     def on_model_failed(self, error: AppError) -> None:
@@ -278,11 +340,16 @@ class MainWindow(QMainWindow):
 
     def _show_page(self, loading: bool) -> None:
         """The welcome page while there is nothing to talk to and nothing to read."""
-        welcome = self.chat.model is None and not loading and not self.chat.current
-        if welcome != (self._stack.currentWidget() is self.welcome):
-            self._stack.setCurrentIndex(1 if welcome else 0)
-            self._allow_columns()
-            (self if welcome else self.composer.edit).setFocus()
+        self.pages.set_welcome(self.chat.model is None and not loading and not self.chat.current)
+
+    def on_page_turned(self) -> None:
+        self._allow_columns()
+        self.sidebar.models.setChecked(self.pages.on_models)
+        self._focus_page()
+
+    def _focus_page(self) -> None:
+        if not self.pages.on_models:
+            (self if self.pages.on_welcome else self.composer.edit).setFocus()
 
     # ------------------------------------------------------------ what the chat says
 

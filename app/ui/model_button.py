@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMenu, QProgressBar, QToolButton, QWidget
 
 from app.events import ModelInfo
@@ -15,6 +15,9 @@ from app.ui import formats, theme
 from app.ui.cards import quiet_button
 
 RECENT_MODELS = 6
+NAME_MARGIN = 40  # of the button around its text: padding and arrow
+NAME_LEAST = 120
+SPACING = 6
 BACKENDS = {"metal": "Metal", "cuda": "CUDA", "numba": "CPU (numba)", "reference": "plain MLX"}
 
 
@@ -33,7 +36,7 @@ class ModelButton(QWidget):
         self._current = ""
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
+        row.setSpacing(SPACING)
         self.button = QToolButton(self)
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -52,6 +55,7 @@ class ModelButton(QWidget):
         self.cancel.clicked.connect(self.cancel_clicked)
         for widget in (self.button, self.detail, self.bar, self.cancel):
             row.addWidget(widget)
+        self._name = ""
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
         self.show_none()
@@ -82,12 +86,40 @@ class ModelButton(QWidget):
         self._settings.set("recent_models", recent[:RECENT_MODELS])
 
     def _show(self, name: str, detail: str, loading: bool = False) -> None:
-        self.button.setText(formats.short(name, 40))
+        self._name = formats.short(name, 40)
         self.button.setToolTip(formats.tip(name))
         self.button.setAccessibleName(self.tr("Model: {0}").format(name))
         self.detail.setText(detail)
         self.bar.setVisible(loading)
         self.cancel.setVisible(loading)
+        self.updateGeometry()
+        self._squeeze()
+
+    # ------------------------------------------------------------ in a narrow window
+
+    def _width(self, detail: bool) -> int:
+        """What name, bar and button take, and the detail too if asked."""
+        name = self.button.fontMetrics().horizontalAdvance(self._name) + NAME_MARGIN
+        parts: list[QWidget] = [w for w in (self.bar, self.cancel) if not w.isHidden()]
+        parts += [self.detail] if detail else []
+        return name + sum(part.sizeHint().width() + SPACING for part in parts)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._width(detail=bool(self.detail.text())), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(NAME_LEAST, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._squeeze()
+
+    def _squeeze(self) -> None:
+        """Without room for all, the detail goes first, then the name's end."""
+        self.detail.setVisible(bool(self.detail.text()) and self._width(detail=True) <= self.width())
+        room = self.width() - (self._width(detail=False) - self.button.fontMetrics().horizontalAdvance(self._name))
+        text = self.button.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideRight, max(room, 40))
+        self.button.setText(text)
 
     # ------------------------------------------------------------ the menu
 

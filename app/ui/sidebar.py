@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -24,9 +23,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QMenu,
+    QSizePolicy,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -35,6 +36,7 @@ from app.library.records import Conversation
 from app.ui import formats, theme
 from app.ui.cards import small_label
 from app.ui.painting import saved
+from app.ui.search_field import SearchField
 
 Index = QModelIndex | QPersistentModelIndex
 ID_ROLE = Qt.ItemDataRole.UserRole
@@ -175,23 +177,6 @@ class ConversationDelegate(QStyledItemDelegate):
             editor.selectAll()
 
 
-class _Search(QLineEdit):
-    """Escape clears it; a second one leaves it."""
-
-    left = Signal()
-
-    def event(self, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # not the window's Stop
-            if event.type() == QEvent.Type.KeyPress:
-                if self.text():
-                    self.clear()
-                else:
-                    self.left.emit()
-            return True
-        return super().event(event)
-
-
 class _List(QListView):
     delete_pressed = Signal()
 
@@ -214,6 +199,7 @@ class Sidebar(QWidget):
     left = Signal()  # the user is done here: a click, Enter, or Escape in the empty search
     rename_requested = Signal(str, str)
     delete_requested = Signal(str)
+    models_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -222,10 +208,9 @@ class Sidebar(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 10, 8, 8)
         column.setSpacing(4)
-        self.search = _Search(self)
+        self.search = SearchField(self)
         self.search.setPlaceholderText(self.tr("Search titles"))
         self.search.setAccessibleName(self.tr("Search conversations by title"))
-        self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.on_search_changed)
         self.search.left.connect(self.left)
         column.addWidget(self.search)
@@ -253,6 +238,18 @@ class Sidebar(QWidget):
         self.no_match.hide()
         column.addWidget(self.no_match)
         column.addWidget(self.list, 1)
+        self.models = QToolButton(self)
+        self.models.setText(f" {self.tr('Models')}")
+        self.models.setAccessibleName(self.tr("Models"))
+        self.models.setIconSize(QSize(18, 18))
+        self.models.setProperty("role", "place")
+        self.models.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.models.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.models.setCheckable(True)
+        self.models.clicked.connect(self.models_clicked)
+        column.addWidget(self.models)
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
         self._conversations: Sequence[Conversation] = ()
         self._current = ""
         self._quiet = False
@@ -274,6 +271,9 @@ class Sidebar(QWidget):
             self.list.clearSelection()
             self.list.setCurrentIndex(QModelIndex())
         self._quiet = False
+
+    def on_theme_changed(self) -> None:
+        self.models.setIcon(theme.icon("models"))
 
     def on_editor_closed(self) -> None:
         self.refresh(self._conversations, self._current)

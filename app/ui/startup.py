@@ -19,6 +19,9 @@ from app.settings import Settings
 from app.ui import faults, theme
 from app.ui.main_window import MainWindow
 from app.work.engine_thread import EngineThread
+from app.work.hub_service import HubService
+
+HUB_START_MS = 500  # its imports compete with the engine's
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +49,13 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     if model:
         settings.set("model", model)
     forget_lost_snapshots(library)
-    engine = EngineThread()
-    window = MainWindow(library, engine, settings, starter.installed, starter.install)
+    engine, hub = EngineThread(), HubService()
+    window = MainWindow(library, engine, hub, settings, starter.installed, starter.install)
     window.start()  # its commands wait for the engine; what is shown says so from the first paint on
     window.show()
     QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
     QTimer.singleShot(0, engine, engine.start)
+    QTimer.singleShot(HUB_START_MS, hub, hub.start)
     return window, engine
 
 
@@ -93,6 +97,7 @@ def forget_lost_snapshots(library: Library) -> None:
 
 def finish(window: MainWindow, engine: EngineThread, code: int) -> int:
     """End the engine, which saves changed caches, then the library. A stuck native call must not keep the process."""
+    window.hub.shutdown()
     ended = engine.shutdown()
     try:
         window.close_library()

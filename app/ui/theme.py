@@ -212,6 +212,16 @@ def _style_sheet(c: Colors) -> str:
         background: {c.background}; color: {c.text};
         selection-background-color: {c.accent}; selection-color: {c.on_accent}; }}
     QLineEdit:focus {{ border-color: {c.accent}; }}
+    QDialog {{ background: {c.panel}; }}
+    QDialog QComboBox {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 10px;
+        background: {c.background}; color: {c.text}; }}
+    QDialog QComboBox:focus {{ border-color: {c.accent}; }}
+    QDialog QComboBox::drop-down {{ border: none; width: 22px; }}
+    QDialog QComboBox::down-arrow {{ image: url({icons}/menu-down.svg); width: 14px; height: 14px; }}
+    QToolButton[role="tab"] {{ padding: 4px 12px; color: {c.muted}; }}
+    QToolButton[role="tab"]:checked {{ background: {c.selected}; color: {c.text}; }}
+    QToolButton[role="place"] {{ padding: 7px 9px; text-align: left; }}
+    QToolButton[role="place"]:checked {{ background: {c.selected}; }}
     QLabel[role="muted"] {{ color: {c.muted}; }}
     QLabel[role="section"] {{ color: {c.muted}; }}
     QLabel[role="bad"] {{ color: {c.bad}; }}
@@ -219,6 +229,15 @@ def _style_sheet(c: Colors) -> str:
     QProgressBar::chunk {{ border-radius: 2px; background: {c.accent}; }}
     #sidebar {{ background: {c.side}; }}
     #panel, #panel QScrollArea, #panelBody {{ background: {c.panel}; border: none; }}
+    #modelsHead {{ background: {c.background}; border-bottom: 1px solid {c.line}; }}
+    #modelSide {{ background: {c.panel}; }}
+    #modelList {{ background: transparent; border: none; outline: none; }}
+    #fitTable {{ background: transparent; border: none; }}
+    #fitTable QHeaderView, #fitTable QHeaderView::section {{ background: transparent; border: none;
+        color: {c.muted}; padding: 2px 3px; }}
+    #fitTable QHeaderView {{ border-bottom: 1px solid {c.line}; }}
+    #popoverScroll, #popoverBody {{ background: transparent; }}
+    #modelsPage, #modelDetail, #modelDetailBody {{ background: {c.background}; border: none; }}
     #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}
     QSplitter::handle {{ background: {c.line}; }}
     #sidebar QListView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}

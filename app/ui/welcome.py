@@ -1,4 +1,4 @@
-"""What stands in the middle while there is no model: install the starter, or add a folder."""
+"""What stands in the middle while there is no model: install the starter, find one, or add a folder."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ TEXT_WIDTH = 460
 
 
 class Welcome(QWidget):
-    """`install_clicked`, `cancel_clicked`, `folder_clicked`; the rest is shown by calls."""
+    """`install_clicked`, `cancel_clicked`, `find_clicked`, `folder_clicked`; the rest is shown by calls."""
 
     install_clicked = Signal()
     cancel_clicked = Signal()
+    find_clicked = Signal()
     folder_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -36,7 +37,7 @@ class Welcome(QWidget):
         text = QLabel(
             self.tr(
                 "Nothing you write leaves it. Start with a small model (93 MB to download, works offline "
-                "afterwards), or add a folder that holds an MLX model."
+                "afterwards), find another on the Hugging Face hub, or add a folder that holds an MLX model."
             ),
             self,
         )
@@ -44,6 +45,8 @@ class Welcome(QWidget):
         self.install = QPushButton(self.tr("Install the starter model"), self)
         self.install.setProperty("role", "primary")
         self.install.clicked.connect(self.install_clicked)
+        self.search = QPushButton(self.tr("Find a model…"), self)
+        self.search.clicked.connect(self.find_clicked)
         self.folder = QPushButton(self.tr("Add a folder…"), self)
         self.folder.clicked.connect(self.folder_clicked)
         self.cancel = QPushButton(self.tr("Cancel"), self)
@@ -66,6 +69,7 @@ class Welcome(QWidget):
         row = QHBoxLayout()
         row.addStretch()
         row.addWidget(self.install)
+        row.addWidget(self.search)
         row.addWidget(self.folder)
         row.addWidget(self.cancel)
         row.addStretch()
@@ -100,4 +104,5 @@ class Welcome(QWidget):
         for widget in (self.step, self.bar, self.cancel):
             widget.setVisible(busy)
         self.install.setVisible(not busy)
+        self.search.setVisible(not busy)
         self.folder.setVisible(not busy)

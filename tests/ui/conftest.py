@@ -18,9 +18,8 @@ from app.ui import theme
 from app.ui.cards import Divider
 from app.ui.main_window import MainWindow
 from app.ui.messages import ReplyView, UserBubble
-from tests.ui.fake_engine import FakeEngine
-
-MODEL = "/models/Tiny-1B"
+from tests.ui.fake_engine import MODEL, FakeEngine
+from tests.ui.fake_hub import FakeHub
 
 
 class Bench:
@@ -31,7 +30,8 @@ class Bench:
         self.engine = engine
         self.library = Library(folder / "library.db")
         self.settings = Settings(folder / "settings.json")
-        self.window = MainWindow(self.library, engine, self.settings, lambda: None, lambda progress: folder)
+        self.hub = FakeHub()
+        self.window = MainWindow(self.library, engine, self.hub, self.settings, lambda: None, lambda progress: folder)
         self.chat = self.window.chat
         self.transcript = self.window.transcript
         self.composer = self.window.composer
@@ -45,6 +45,7 @@ class Bench:
 
     def rest(self) -> None:
         """Until the engine has nothing more to say and the widgets are laid out."""
+        self.hub.answer()
         while self.engine.busy and not (self.engine.hold and not self.engine.stopping):
             self.engine.on_step()
         for _ in range(3):

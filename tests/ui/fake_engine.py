@@ -23,6 +23,7 @@ RATIO = {
     "none": 1.0, "turbo4": 3.76, "turbo3": 4.92, "turbo2": 7.11, "turbo4v2": 4.92, "turbo4v3": 4.27, "turbo0v4": 1.58,
     "turbo0v2": 1.75, "turbo8v4": 2.6, "turbo8": 1.94,
 }  # fmt: skip
+MODEL = "/models/Tiny-1B"
 LAYERS = 30
 RAW = 40
 CONTEXT = 8192
@@ -32,6 +33,25 @@ OPTIONS = tuple(ev.SchemeOption(name, *BITS[name], RATIO[name]) for name in BITS
 def cache_bytes(scheme: str, tokens: int) -> int:
     raw = min(tokens, RAW)
     return int(FP16_PER_TOKEN * (raw + (tokens - raw) / RATIO[scheme]))
+
+
+def fit(weights: int, free: int = int(9.3e9), total: int = int(17.2e9), context: int = 131_072) -> ev.ModelFit:
+    """What a model of so many bytes of weights takes, at 100 kB a token."""
+    lengths = (4096, 8192, 32_768, context)
+    usable, work = int(0.75 * total), int(3e8)
+    schemes = []
+    for name, ratio in RATIO.items():
+        per_token = 100_000 / ratio
+        longest = min(context, max(0, int((free - weights - work) / per_token)))
+        caches = tuple(int(per_token * length) for length in lengths)
+        schemes.append(ev.SchemeFit(name, caches, longest, 0 if name == "none" else LAYERS))
+    verdict = "fits" if weights < 0.7 * free else "tight" if weights < usable else "too large"
+    sentence = {
+        "fits": "It fits: with turbo4 the whole context has room beside what else is open.",
+        "tight": "Tight: close other programs first, or keep the context short.",
+        "too large": "Too large for this computer: its weights alone exceed what models may take.",
+    }[verdict]
+    return ev.ModelFit(weights, work, total, usable, free, context, lengths, tuple(schemes), LAYERS, verdict, sentence)
 
 
 def words(text: str) -> int:
@@ -58,6 +78,8 @@ class FakeEngine(QObject):
         self.reject_snapshots = ""
         self.model_error: AppError | None = None
         self.model_errors: dict[str, AppError] = {}  # by path
+        self.refused: set[str] = set()  # paths for which memory is short
+        self.fits: dict[str, ev.ModelFit] = {}  # by model; others can't be told
         self.hold = False  # a reply doesn't go on while this is set
         self.received: list[ev.Command] = []
         self.caches: dict[str, tuple[str, int]] = {}
@@ -78,7 +100,8 @@ class FakeEngine(QObject):
 
     def stop(self, conversation_id: str | None) -> None:
         for job in self._jobs:
-            if getattr(job.command, "conversation_id", None) == conversation_id:
+            loads = conversation_id is None and isinstance(job.command, ev.LoadModel)
+            if loads or getattr(job.command, "conversation_id", "") == conversation_id:
                 job.stopped = True
 
     def shutdown(self, timeout_s: float = 3.0) -> bool:
@@ -120,6 +143,11 @@ class FakeEngine(QObject):
                 yield from self._load(command)
             case ev.OpenConversation():
                 yield from self._open(command)
+            case ev.JudgeFit():
+                found = self.fits.get(command.model)
+                yield ev.FitJudged(command.model, found, "" if found else "Its config says too little.")
+            case ev.UnloadModel():
+                yield ev.ModelUnloaded(MODEL, MODEL.rsplit("/", 1)[-1], idle=False)
             case ev.Generate():
                 yield from self._generate(command)
             case ev.SwitchScheme():
@@ -139,7 +167,16 @@ class FakeEngine(QObject):
         if error is not None:
             yield ev.ModelFailed(command.path, error)
             return
+        if command.path in self.refused and not command.anyway and not command.context_tokens:
+            error = AppError("Big-70B needs 42.0 GB and 9.30 GB are free.", "Close programs, or load it smaller.")
+            yield ev.ModelFailed(command.path, error, fit(int(8.9e9)))
+            return
         name = command.path.rsplit("/", 1)[-1]
+        for done in range(0, 500, 100):
+            yield ev.ModelLoadProgress(command.path, done * 1_000_000, 500_000_000)
+            if self.stopping:
+                yield ev.ModelFailed(command.path, AppError("Stopped."))
+                return
         model = ev.ModelInfo(name, command.path, "f" * 16, "numba", 538_090_000, self.context, LAYERS, 3, 64)
         yield ev.ModelLoaded(model, OPTIONS, 0.8)
 

@@ -25,6 +25,7 @@ from app.settings import Settings
 from app.ui.main_window import MainWindow
 from app.ui.startup import finish, make_application, open_window
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.fake_hub import FakeHub
 
 LONG = "\n\n".join(
     f"## Part {n}\n\nA paragraph with `code` and **bold** text that goes on for a while, number {n}.\n\n"
@@ -88,7 +89,7 @@ def streaming(model: str) -> dict[str, float]:
         window, engine = open_window(model)
     else:
         engine = FakeEngine(lambda prompt: LONG)
-        window = MainWindow(Library(), engine, Settings(), lambda: None, lambda report: Path())
+        window = MainWindow(Library(), engine, FakeHub(), Settings(), lambda: None, lambda report: Path())
         window.show()
         window.load_model("/models/scripted")
     window.resize(1280, 800)

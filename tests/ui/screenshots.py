@@ -22,6 +22,7 @@ from app.settings import Settings
 from app.ui import theme
 from app.ui.main_window import MainWindow
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.fake_hub import FakeHub
 
 REPLIES = {
     "module": (
@@ -50,9 +51,11 @@ class Scene:
         self.folder = folder
         self.engine = FakeEngine(reply)
         self.library = Library()
-        self.window = MainWindow(self.library, self.engine, Settings(), lambda: None, lambda progress: Path())
+        self.hub = FakeHub()
+        self.window = MainWindow(self.library, self.engine, self.hub, Settings(), lambda: None, lambda progress: Path())
 
     def wait(self) -> None:
+        self.hub.answer()
         while self.engine.busy and not self.engine.hold:
             QApplication.processEvents()
         QTest.qWait(60)
@@ -76,7 +79,6 @@ class Scene:
 
 
 def play(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     scene = Scene(folder)
     window = scene.window
     window.resize(1280, 800)
@@ -175,9 +177,15 @@ def play(folder: Path) -> None:
 
 
 def main() -> None:
+    from tests.ui import screenshots_models
+
     app = QApplication(sys.argv)
     theme.theme()
-    play(Path(sys.argv[1]))
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) < 3:
+        play(folder)
+    screenshots_models.play(Scene(folder))
     app.quit()
 
 

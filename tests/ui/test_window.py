@@ -301,11 +301,11 @@ def test_installing_beside_a_chat_leaves_the_chat_on_screen(bench: Bench, qtbot:
     qtbot.waitUntil(lambda: any("Fetching · 50" in text for text in window.notices.texts()))
     bench.say("hello")
     bench.chat.new()
-    assert window._stack.currentWidget() is not window.welcome
+    assert not window.pages.on_welcome
     go_on.set()
     qtbot.waitUntil(lambda: not any("Fetching" in text for text in window.notices.texts()))
     bench.rest()
-    assert window._stack.currentWidget() is not window.welcome
+    assert not window.pages.on_welcome
     assert bench.chat.model is not None
     assert bench.chat.model.name == ("Starter" if error is None else "Tiny-1B")
     assert window.notices.texts() == ([] if error is None else [str(error)])

@@ -1,0 +1,74 @@
+"""Model folders and GGUF files dropped onto the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QDropEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from app.ui import theme
+
+MARGIN = 14
+
+
+class DropTarget(QWidget):
+    """Covers `window` while something is dragged over it that could be a model. `dropped(Path)` for each."""
+
+    dropped = Signal(object)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._window = window
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+        self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if watched is self._window:
+            if isinstance(event, QDropEvent) and kind in (
+                QEvent.Type.DragEnter,
+                QEvent.Type.DragMove,
+                QEvent.Type.Drop,
+            ):
+                found = models_in(event.mimeData())
+                if found:
+                    event.acceptProposedAction()
+                    if kind == QEvent.Type.DragEnter:
+                        self._cover()
+                    elif kind == QEvent.Type.Drop:
+                        self.hide()
+                        for path in found:
+                            self.dropped.emit(path)
+                    return True
+            elif kind == QEvent.Type.DragLeave:
+                self.hide()
+        return False
+
+    def _cover(self) -> None:
+        self.setGeometry(self._window.rect())
+        self.show()
+        self.raise_()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        veil = QColor(colors.background)
+        veil.setAlphaF(0.86)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(self.rect(), veil)
+            painter.setPen(QPen(QColor(colors.accent), 2, Qt.PenStyle.DashLine))
+            inner = QRectF(self.rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+            painter.drawRoundedRect(inner, 14, 14)
+            painter.setPen(QColor(colors.text))
+            painter.setFont(theme.font(1.3, bold=True))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.tr("Drop it to add the model"))
+
+
+def models_in(dragged: QMimeData) -> list[Path]:
+    """The folders and GGUF files among what is dragged."""
+    paths = [Path(url.toLocalFile()) for url in dragged.urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix.lower() == ".gguf" or path.is_dir()]

@@ -1,0 +1,62 @@
+"""A model that memory is too short for: what it would take, and what would fit instead."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+
+from app.events import LoadModel, ModelFailed, SchemeFit
+from app.ui import formats
+
+LEAST_TOKENS = 1024  # a shorter context is no offer
+
+
+class LoadGuard(QObject):
+    """Asks how to go on: `load_wanted(LoadModel)`, or `smaller_wanted`: another model."""
+
+    load_wanted = Signal(object)
+    smaller_wanted = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._window = parent
+        self._offers: dict[QPushButton, LoadModel | None] = {}
+        self.box: QMessageBox | None = None
+
+    def ask(self, event: ModelFailed) -> None:
+        """`event.fit` says what it takes."""
+        assert event.fit is not None
+        self.box = box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setText(event.error.message)
+        box.setInformativeText(event.error.hint)
+        self._offers = {}
+        best = max(event.fit.schemes, key=lambda scheme: scheme.longest_tokens, default=None)
+        if best is not None and best.longest_tokens >= LEAST_TOKENS:
+            self._offer(self._words(best), LoadModel(event.path, best.scheme, best.longest_tokens))
+        self._offer(self.tr("Choose a smaller model"), None)
+        self._offer(self.tr("Load it anyway"), LoadModel(event.path, anyway=True))
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(next((b for b, command in self._offers.items() if command and not command.anyway), cancel))
+        box.buttonClicked.connect(self.on_clicked)
+        box.open()
+
+    def _words(self, scheme: SchemeFit) -> str:
+        words = self.tr("Load it for {0} tokens with {1}")
+        return words.format(formats.count(scheme.longest_tokens), scheme.scheme)
+
+    def _offer(self, words: str, command: LoadModel | None) -> None:
+        assert self.box is not None
+        self._offers[self.box.addButton(words, QMessageBox.ButtonRole.ActionRole)] = command
+
+    def on_clicked(self, button: QPushButton) -> None:
+        offers, self._offers = self._offers, {}
+        if self.box is not None:
+            self.box.deleteLater()
+            self.box = None
+        if button in offers:
+            command = offers[button]
+            if command is None:
+                self.smaller_wanted.emit()
+            else:
+                self.load_wanted.emit(command)
