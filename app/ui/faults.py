@@ -11,6 +11,8 @@ from types import TracebackType
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow
 
+from app.log import redact
+
 log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,7 @@ class Faults(QObject):
             sys.__excepthook__(kind, error, trace)
             return
         log.error("not caught:\n%s", "".join(traceback.format_exception(kind, error, trace)))
-        self.reported.emit(f"{kind.__name__}: {error}")
+        self.reported.emit(redact(f"{kind.__name__}: {error}"))
 
     def handle_thread(self, failed: threading.ExceptHookArgs) -> None:
         if failed.exc_value is not None:
