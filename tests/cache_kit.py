@@ -17,7 +17,7 @@ def normal(*shape: int, seed: int = 0, dtype: mx.Dtype = mx.float32) -> mx.array
 def attend(cache: TurboQuantCache, queries: mx.array, scale: float = 1.0) -> mx.array:
     """As a model does, but for the keys: those matter by their shape alone."""
     rows = queries.shape[2]
-    fetched = mx.zeros((1, cache.tail_keys.view().shape[1], rows if cache.packing else cache.offset, queries.shape[-1]))
+    fetched = mx.zeros((1, cache.tail_keys.view().shape[1], cache.offset, queries.shape[-1]))
     return cache.attend_fetched(queries, fetched, fetched, scale, "causal" if rows > 1 else None, None)
 
 

@@ -121,16 +121,14 @@ def switch(caches: list[Any], scheme: Scheme | str) -> Method:
 def obstacle(parts: tuple[CacheTrace, ...]) -> str:
     """Why this cache, or what it joins, stays mlx-lm's own; empty where it doesn't."""
     part, cache = parts[0], parts[0].fresh
-    if len(parts) > 1:
-        return f"joins several caches in one layer ({', '.join(kind(part) for part in parts)}): they stay raw"
+    if part.joined:
+        return f"one cache of several ({', '.join(kind(part) for part in parts)}): stays raw"
     if isinstance(cache, RotatingKVCache):
         return f"sliding window of {cache.max_size} tokens: stays raw in this version"
     if isinstance(cache, ArraysCache):
         return "keeps a recurrent state, no keys and values"
     if type(cache) is not KVCache:
         return f"its {type(cache).__name__} is of a kind that stays raw"
-    if part.shared:
-        return "the model's caches don't correspond to its layers one to one: others may read these keys and values"
     if part.latent:
         return "multi-head latent attention: the latents stay raw"
     if not part.reads:

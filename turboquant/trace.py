@@ -15,6 +15,8 @@ import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import CacheList, make_prompt_cache
 
+from turboquant import attention
+
 STEPS = (3, 1)  # rows of a traced prompt and of a decode step: some models take another path for one row
 
 _KNOWN = "_turboquant_traces"
@@ -24,14 +26,15 @@ _KNOWN = "_turboquant_traces"
 class CacheTrace:
     """One of mlx-lm's caches, and how the model used it in the traced steps.
 
-    `fresh`: the cache as it was made, empty. `state_bytes`: what it held after the steps. Where it holds keys and
-    values: their heads, dims and type. `reads`: how often attention came through mlx-lm's shared function in the decode
-    step; `intact`: always with the very keys and values that the cache had returned; `latent`: its keys were the values
-    too, as in multi-head latent attention; `sinks`: with attention sinks. `shared`: the model hasn't as many caches as
-    layers, so that other layers may read it.
+    `fresh`: the cache as it was made, empty. `joined`: it is part of a CacheList. `state_bytes`: what it held after the
+    steps. Where it holds keys and values: their heads, dims and type. `reads`: how often attention came through
+    mlx-lm's shared function in the decode step, from sharing layers too; `intact`: always with the very keys and values
+    that the cache had returned; `latent`: its keys were the values too, as in multi-head latent attention; `sinks`:
+    with attention sinks.
     """
 
     fresh: Any
+    joined: bool
     state_bytes: int
     kv_heads: int = 0
     key_dim: int = 0
@@ -41,7 +44,6 @@ class CacheTrace:
     intact: bool = True
     latent: bool = False
     sinks: bool = False
-    shared: bool = False
 
     @property
     def window(self) -> int:
@@ -50,21 +52,22 @@ class CacheTrace:
 
 
 class _Watched:
-    """Put in front of a cache's own class while the model is traced."""
+    """Put in front of a cache's own class while the model is traced. Hands out known numbers for keys and values."""
 
     seen: dict[str, Any]
-    fetched: tuple[Any, Any]
+    lent: tuple[mx.array, ...] = ()
 
-    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        self.seen |= {
-            "kv_heads": keys.shape[1],
-            "key_dim": keys.shape[-1],
-            "value_dim": values.shape[-1],
-            "dtype": keys.dtype,
-            "reads": 0,
-        }
-        self.fetched = super().update_and_fetch(keys, values)  # type: ignore[misc]
-        return self.fetched
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, ...]:
+        self.lent = ()
+        fetched = super().update_and_fetch(keys, values)  # type: ignore[misc]
+        self.lent = _numbered(fetched[0], 0), _numbered(fetched[1], 1)
+        attention.lend(self, self.lent[0])
+        self.seen["kv_heads"], self.seen["dtype"], self.seen["reads"] = keys.shape[1], keys.dtype, 0
+        self.seen["key_dim"], self.seen["value_dim"] = keys.shape[-1], values.shape[-1]
+        return self.lent
+
+    def keys_and_values(self) -> tuple[mx.array, ...]:
+        return self.lent or super().keys_and_values()  # type: ignore[misc]
 
     def attend_fetched(
         self,
@@ -76,10 +79,21 @@ class _Watched:
         sinks: mx.array | None,
     ) -> mx.array:
         self.seen["reads"] += 1
-        self.seen["latent"] |= values is self.fetched[0]
-        self.seen["intact"] &= keys is self.fetched[0] and values is self.fetched[1]
+        self.seen["latent"] |= _same(values, self.lent[0])
+        self.seen["intact"] &= _same(keys, self.lent[0]) and _same(values, self.lent[1])
         self.seen["sinks"] |= sinks is not None
         return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
+
+
+def _numbered(like: mx.array, start: int) -> mx.array:
+    return (mx.arange(start, start + like.size) % 251).reshape(like.shape).astype(like.dtype)
+
+
+def _same(passed: mx.array, lent: mx.array) -> bool:
+    """A cast is no change. What is compared was made of known numbers, not of weights."""
+    if passed is lent or passed.shape != lent.shape:
+        return passed is lent
+    return bool(mx.array_equal(passed.astype(lent.dtype), lent))
 
 
 Traces = tuple[tuple[CacheTrace, ...], ...]
@@ -100,10 +114,13 @@ def _trace(model: Module) -> Traces:
     fresh = {id(part): copy.copy(part) for group in groups for part in group}
     for part in (part for group in groups for part in group):
         part.__class__ = type(type(part).__name__, (_Watched, type(part)), {})
-        part.seen = {"intact": True, "latent": False, "sinks": False, "shared": len(model.layers) != len(caches)}
+        part.seen = {"intact": True, "latent": False, "sinks": False}
     for rows in STEPS:
         model(mx.zeros((1, rows), mx.int32), cache=caches)
-    return tuple(tuple(CacheTrace(fresh[id(part)], part.nbytes, **part.seen) for part in group) for group in groups)
+    return tuple(
+        tuple(CacheTrace(fresh[id(part)], part is not cache, part.nbytes, **part.seen) for part in group)
+        for cache, group in zip(caches, groups, strict=True)
+    )
 
 
 def parts(cache: Any) -> Iterator[Any]:
