@@ -13,6 +13,7 @@ from app.ui import formats, theme
 from app.ui.cards import quiet_button
 from app.ui.download_row import DownloadRow, short_name
 from app.ui.hub_link import Hub
+from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 
 CARD_WIDTH = 400
@@ -176,15 +177,23 @@ class DownloadNews(QObject):
 
     load_wanted = Signal(str)
 
-    def __init__(self, hub: Hub, notices: NoticeBar, parent: QObject) -> None:
+    def __init__(self, hub: Hub, models: ModelLink, notices: NoticeBar, parent: QObject) -> None:
         super().__init__(parent)
-        self._notices = notices
+        self._models, self._notices = models, notices
+        self._told: dict[str, str] = {}  # by the model's folder: what was said
         hub.download_ended.connect(self.on_ended)
+        models.changed.connect(self.on_model_changed)
 
     def on_ended(self, status: hv.DownloadStatus) -> None:
         name = short_name(status.repo_id)
         if status.state == "done":
             words = self.tr("{0} is downloaded and verified.").format(name)
+            self._told[status.path] = words
             self._notices.show_notice(words, self.tr("Load"), partial(self.load_wanted.emit, status.path))
         elif status.error is not None:
             self._notices.show_notice(self.tr("{0}: {1}").format(name, status.error))
+
+    def on_model_changed(self) -> None:
+        """What is loaded needn't be offered any more."""
+        if self._models.model is not None:
+            self._notices.dismiss(self._told.pop(self._models.model.path, ""))

@@ -170,6 +170,8 @@ class HubDetail(DetailPane):
             self._show_trouble(details.access)
         if details.model.support == "unsupported":
             self.fit.show_words("")
+        elif not details.config_json:
+            self.fit.show_words(self.tr("What it takes can be told when its files may be read."))
         else:
             weights = sum(file.size_bytes for file in details.files if file.name.endswith(".safetensors"))
             self._models.judge(JudgeFit(self.repo_id, details.config_json, weights))

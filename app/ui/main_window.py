@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
-        self._news = DownloadNews(self.hub, self.notices, self)
+        self._news = DownloadNews(self.hub, self.models, self.notices, self)
         self._generating = False
         self._place()
         self._connect()

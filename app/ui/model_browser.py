@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import psutil
@@ -109,6 +110,9 @@ class ModelBrowser(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self.panes)
+        order = (self.search, self.sort_button, self.filter_button, self.list, self.detail)
+        for before, after in itertools.pairwise(order):
+            QWidget.setTabOrder(before, after)
         self.detail.clear(self.tr("Choose a model to see whether it runs and fits on this computer."))
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()

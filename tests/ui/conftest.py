@@ -45,8 +45,8 @@ class Bench:
 
     def rest(self) -> None:
         """Until the engine has nothing more to say and the widgets are laid out."""
-        self.hub.answer()
-        while self.engine.busy and not (self.engine.hold and not self.engine.stopping):
+        while self.hub.busy or (self.engine.busy and (not self.engine.hold or self.engine.stopping)):
+            self.hub.answer()
             self.engine.on_step()
         for _ in range(3):
             QApplication.processEvents()

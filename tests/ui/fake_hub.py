@@ -76,6 +76,10 @@ class FakeHub(QObject):
         while self._waiting and not self.hold:
             self._answer(self._waiting.popleft())
 
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting) and not self.hold
+
     def asked(self, kind: type) -> list:
         return [command for command in self.received if isinstance(command, kind)]
 
