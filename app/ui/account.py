@@ -45,6 +45,7 @@ class AccountBox(QWidget):
         self.field.returnPressed.connect(self.on_save)
         self.save = QPushButton(self.tr("Store and test"), self)
         self.save.setProperty("role", "primary")
+        self.save.setAutoDefault(False)  # Enter in the field has stored the token already
         self.save.clicked.connect(self.on_save)
         row.addWidget(self.field, 1)
         row.addWidget(self.save)

@@ -76,15 +76,19 @@ class DownloadsCard(QFrame):
             row.account_clicked.connect(self.on_account)
             self._column.insertWidget(self._column.count() - 1, row)
             self.rows[status.repo_id] = row
-        self.clear.setVisible(any(row.status.state == "done" for row in self.rows.values()))
+        self._show_clear()
 
     def on_removed(self, repo_id: str) -> None:
         row = self.rows.pop(repo_id, None)
         if row is not None:
             row.hide()
             row.deleteLater()
+        self._show_clear()
         if not self.rows:
             self.close()
+
+    def _show_clear(self) -> None:
+        self.clear.setVisible(any(row.status.state == "done" for row in self.rows.values()))
 
     def on_clear(self) -> None:
         for row in self.rows.values():
