@@ -67,13 +67,33 @@ class LayerVerdict:
 
 
 @dataclass(frozen=True)
+class SchemeFidelity:
+    """How close a scheme stays to the uncompressed cache, measured before, on `model` and not on the one at hand.
+
+    `kld`: nats a token. `top1`: share of the same likeliest next token. `better`: a closer scheme that is no larger.
+    """
+
+    kld: float
+    top1: float
+    tokens: int
+    texts: int
+    model: str
+    version: str
+    better: str
+
+
+@dataclass(frozen=True)
 class SchemeOption:
-    """One entry of the scheme dropdown. `ratio` is fp16 bytes over this scheme's, predicted from its widths."""
+    """One entry of the scheme dropdown. `ratio` is fp16 bytes over this scheme's, predicted from its widths.
+
+    `fidelity` is None where it wasn't measured.
+    """
 
     name: str
     key_bits: int
     value_bits: int
     ratio: float
+    fidelity: SchemeFidelity | None = None
 
 
 # ---------------------------------------------------------------- commands: window → engine thread

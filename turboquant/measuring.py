@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from turboquant import terminal
+from turboquant import fidelity, terminal
 from turboquant.errors import TurboQuantError
 from turboquant.schemes import parse
 
@@ -40,6 +40,14 @@ def add_commands(commands: Any) -> None:
     _variants(command)
     command.add_argument("--markdown", action="store_true")
     command.set_defaults(run=_needle)
+
+    command = commands.add_parser("report", help="measure what docs/fidelity.md says, and write it")
+    command.add_argument("--models", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
+    command.add_argument("--only", default="", help="sections to measure, separated by commas; 'nothing': just write")
+    command.add_argument("--texts", type=Path, default=Path("tests/data/texts"), help="a folder with .txt files")
+    command.add_argument("--data", type=Path, default=Path(__file__).with_name(fidelity.DATA))
+    command.add_argument("--out", type=Path, default=Path("docs/fidelity.md"))
+    command.set_defaults(run=_report)
 
 
 def _variants(command: argparse.ArgumentParser) -> None:
@@ -104,6 +112,29 @@ def _needle(options: argparse.Namespace) -> int:
             print(f"{recall.context} tokens, {recall.depth} %: {recall.scheme} {recall.found}", file=sys.stderr)
     summary = {"backend": backends.choose().name, "results": rows, "summary": recalls(rows)}
     terminal.show(options, summary, recalls(rows))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from turboquant import fidelity_report
+    from turboquant.fidelity_document import document
+
+    sections = options.only.split(",") if options.only else list(fidelity_report.SECTIONS)
+    if sections != ["nothing"]:
+        if unknown := set(sections) - set(fidelity_report.SECTIONS):
+            known = ", ".join(fidelity_report.SECTIONS)
+            raise TurboQuantError(f"There is no section {', '.join(sorted(unknown))}. Valid ones: {known}.")
+        texts = {path.stem: _read(path) for path in sorted(options.texts.glob("*.txt"))}
+        if fidelity_report.LONG_TEXT not in texts:
+            raise TurboQuantError(f"{options.texts} holds no {fidelity_report.LONG_TEXT}.txt. Give a folder that does.")
+        for name in options.models:
+            folder = model_folder(name)
+            model, tokenizer = load(folder)
+            bench = fidelity_report.Bench(folder.name, model, tokenizer, texts, _say)
+            fidelity_report.measure(bench, sections, options.data)
+    held = fidelity_report.read(options.data)
+    fidelity_report.write(options.out, document(held["sections"]))
+    terminal.show(options, held, [{"written": str(options.out)}])
     return 0
 
 

@@ -20,6 +20,7 @@ import mlx.core as mx
 
 from app.engine import loader, models, turn
 from app.engine.loader import LoadedModel
+from app.engine.options import scheme_options
 from app.engine.session import Session
 from app.errors import AppError, Interrupted
 from app.events import (
@@ -34,7 +35,6 @@ from app.events import (
     ModelLoading,
     OpenConversation,
     SaveSnapshots,
-    SchemeOption,
     SnapshotLoaded,
     SnapshotNotSaved,
     SnapshotRejected,
@@ -125,7 +125,7 @@ class Engine:
         started = time.perf_counter()
         self._loaded = loaded = loader.load(folder, stop)
         head_dim = loaded.info.head_dim
-        options = tuple(SchemeOption(s.name, s.key_bits, s.value_bits, s.ratio(head_dim)) for s in schemes.SCHEMES)
+        options = scheme_options(head_dim)
         self._noticed = loaded.notice
         yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
 

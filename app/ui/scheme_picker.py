@@ -1,4 +1,7 @@
-"""The dropdown of schemes. What was measured is bold; what is predicted is outlined, in italics, and says so."""
+"""The dropdown of schemes, closest first. What was measured here is bold; what is predicted is outlined, in italics.
+
+How close a scheme stays to the uncompressed cache was measured before, on one model: the tooltip says which.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ OPTION_ROLE = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 Source = Literal["measured", "predicted", "raw"]
 GUTTER = 30  # for the tick
+DOT = 7
+CLOSE, NEAR = 0.01, 0.05  # nats a token: up to these a scheme's dot is green, amber
 
 
 class SchemePicker(QComboBox):
@@ -40,13 +45,17 @@ class SchemePicker(QComboBox):
 
     def set_options(self, options: Sequence[SchemeOption]) -> None:
         self.clear()
-        for option in sorted(options, key=lambda option: option.ratio):
+        for row, option in enumerate(sorted(options, key=_closest_first)):
             self.addItem(option.name, option)
+            self.setItemData(row, formats.tip(self.explain(option)), Qt.ItemDataRole.ToolTipRole)
+            self.setItemData(row, f"{option.name}. {self.explain(option)}", Qt.ItemDataRole.AccessibleTextRole)
         self.set_current(self._current)
 
     def set_current(self, name: str) -> None:
         self._current = name
         self.setCurrentIndex(self.findText(name))
+        option = self.currentData(OPTION_ROLE)
+        self.setToolTip(formats.tip(self.explain(option)) if isinstance(option, SchemeOption) else "")
         self.update()
 
     def set_measured(self, ratio: float, raw_tokens: int = 0) -> None:
@@ -71,6 +80,48 @@ class SchemePicker(QComboBox):
         if option.key_bits == option.value_bits:
             return self.tr("{0} keys and values").format(part(option.key_bits))
         return self.tr("{0} keys, {1} values").format(part(option.key_bits), part(option.value_bits))
+
+    def remark(self, option: SchemeOption) -> str:
+        """The line below a scheme's name: its widths, or the scheme that makes it needless."""
+        better = self.better(option)
+        if better is None:
+            return self.describe(option)
+        if better.ratio > option.ratio * 1.005:
+            return self.tr("{0} is smaller and closer").format(better.name)
+        return self.tr("{0} is as small and closer").format(better.name)
+
+    def better(self, option: SchemeOption) -> SchemeOption | None:
+        """A closer scheme of the list that is no larger, if there is one."""
+        found = self.itemData(self.findText(option.fidelity.better)) if option.fidelity else None
+        return found if isinstance(found, SchemeOption) else None
+
+    def closeness(self, option: SchemeOption) -> tuple[str, str]:
+        """(how far it is from the uncompressed cache in a word or two, a colour)."""
+        colors = theme.colors()
+        if option.fidelity is None:
+            return self.tr("not measured"), ""
+        kld = option.fidelity.kld
+        color = colors.good if kld <= CLOSE else colors.warn if kld <= NEAR else colors.bad
+        if not option.key_bits and not option.value_bits:
+            return self.tr("exact"), color
+        return self.tr("KL {0}").format(formats.decimal(kld, 4 if kld < CLOSE else 3)), color
+
+    def explain(self, option: SchemeOption) -> str:
+        """The tooltip: what the figures of a row mean and where they are from."""
+        said = self.describe(option)
+        found = option.fidelity
+        if found is None:
+            return said + "\n\n" + self.tr("How close it stays to the uncompressed cache wasn't measured.")
+        if option.key_bits or option.value_bits:
+            said += "\n\n" + self.tr(
+                "KL divergence from the uncompressed cache {0}; the same likeliest next token {1} % of the time."
+            ).format(formats.decimal(found.kld, 4), formats.decimal(100 * found.top1, 1))
+            said += "\n" + self.tr("Measured on {0}, {1} texts, {2} tokens, version {3}; other models differ.").format(
+                found.model, found.texts, formats.count(found.tokens), found.version
+            )
+        if self.better(option):
+            said += "\n" + self.remark(option) + "."
+        return said
 
     def on_activated(self, row: int) -> None:
         """The present one too: choosing it takes back a switch that waits."""
@@ -138,6 +189,29 @@ class SchemePicker(QComboBox):
             arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
 
 
+def _closest_first(option: SchemeOption) -> tuple[bool, float, float]:
+    """What wasn't measured comes last; what is equally close, the larger first."""
+    return option.fidelity is None, option.fidelity.kld if option.fidelity else 0.0, option.ratio
+
+
+def paint_closeness(painter: QPainter, area: QRect, text: str, color: str) -> int:
+    """A dot and a few words at the lower trailing corner; returns the width that they take."""
+    font = theme.font(theme.SMALL)
+    width = QFontMetrics(font).horizontalAdvance(text)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.colors().muted))
+    painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignTrailing, text)
+    if not color:
+        return width
+    mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    x = area.left() + width + 5 if mirrored else area.right() - width - DOT - 4
+    y = area.bottom() - QFontMetrics(font).height() / 2 - DOT / 2 + 1
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(color))
+    painter.drawEllipse(QRectF(x, y, DOT, DOT))
+    return width + DOT + 5
+
+
 def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> None:
     """Measured: bold. Predicted: italic in an outline. Still raw: small and quiet."""
     colors = theme.colors()
@@ -169,7 +243,7 @@ class _Delegate(QStyledItemDelegate):
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:
         height = QFontMetrics(theme.font()).height() + QFontMetrics(theme.font(theme.SMALL)).height()
-        return QSize(280, height + 14)
+        return QSize(280, height + 16)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         scheme = index.data(OPTION_ROLE)
@@ -190,12 +264,16 @@ class _Delegate(QStyledItemDelegate):
             lead = Qt.AlignmentFlag.AlignLeading
             current = scheme.name == self._picker.currentText()
             painter.setFont(theme.font(bold=current))
-            painter.setPen(QColor(colors.text))
+            painter.setPen(QColor(colors.text if current or not self._picker.better(scheme) else colors.muted))
             painter.drawText(area, lead | Qt.AlignmentFlag.AlignTop, scheme.name)
+            taken = paint_closeness(painter, area, *self._picker.closeness(scheme))
             painter.setFont(theme.font(theme.SMALL))
             painter.setPen(QColor(colors.muted))
-            painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, self._picker.describe(scheme))
-            paint_saving(painter, area, *self._picker.saving(scheme))
+            room = area.width() - taken - 8
+            remark = painter.fontMetrics().elidedText(self._picker.remark(scheme), Qt.TextElideMode.ElideRight, room)
+            painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, remark)
+            first_line = QRect(area.x(), area.y(), area.width(), QFontMetrics(theme.font()).height())
+            paint_saving(painter, first_line, *self._picker.saving(scheme))
             if current:
                 x = rect.right() - 23 if mirrored else rect.left() + 8
                 theme.icon("check", colors.accent).paint(painter, QRect(x, area.center().y() - 8, 16, 16))

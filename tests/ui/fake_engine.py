@@ -27,7 +27,20 @@ MODEL = "/models/Tiny-1B"
 LAYERS = 30
 RAW = 40
 CONTEXT = 8192
-OPTIONS = tuple(ev.SchemeOption(name, *BITS[name], RATIO[name]) for name in BITS)
+KLD = {
+    "none": 0.0, "turbo4": 0.0024, "turbo3": 0.0098, "turbo2": 0.042, "turbo4v2": 0.0135, "turbo4v3": 0.0045,
+    "turbo0v4": 0.0005, "turbo0v2": 0.0125, "turbo8v4": 0.0004,
+}  # fmt: skip
+BETTER = {"turbo0v4": "turbo8v4", "turbo0v2": "turbo4", "turbo4v2": "turbo3"}
+
+
+def _fidelity(name: str) -> ev.SchemeFidelity | None:
+    if name not in KLD:
+        return None  # turbo8
+    return ev.SchemeFidelity(KLD[name], 1 - KLD[name], 1536, 6, "Small-1B", "0.1.0", BETTER.get(name, ""))
+
+
+OPTIONS = tuple(ev.SchemeOption(name, *BITS[name], RATIO[name], _fidelity(name)) for name in BITS)
 
 
 def cache_bytes(scheme: str, tokens: int) -> int:
