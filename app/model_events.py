@@ -91,7 +91,9 @@ class LoadModel:
 
 @dataclass(frozen=True)
 class UnloadModel:
-    """Give the model's memory back. The next command that needs it loads it again."""
+    """Give the model's memory back. The next reply or switch loads it again. `idle`: nobody asked for it."""
+
+    idle: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from app.engine import loader
 from app.engine.engine import Engine
+from app.engine.loader import LoadedModel
 from app.events import ChatMessage, Command, Event, Generate, GenerationParams, LoadModel, ModelLoaded, TurnFinished
 
 CHATML = (
@@ -77,6 +79,16 @@ def make_model(folder: Path, *, context: int = 4096, seed: int = 7, chat_templat
     (folder / "config.json").write_text(json.dumps(config))
     make_tokenizer(folder, chat_template)
     return folder
+
+
+def load(folder: Path, stop: threading.Event | None = None) -> LoadedModel:
+    """The loaded model, whatever progress was told."""
+    loading = loader.load(folder, stop or threading.Event())
+    while True:
+        try:
+            next(loading)
+        except StopIteration as end:
+            return end.value
 
 
 def drive(

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from turboquant import backends, schemes  # before MLX: it loads a BLAS that makes prefill several times faster
@@ -18,7 +19,8 @@ from turboquant import backends, schemes  # before MLX: it loads a BLAS that mak
 # isort: split
 import mlx.core as mx
 
-from app.engine import loader, models, turn
+from app.engine import fit, guard, loader, models, turn
+from app.engine.guard import LoadMarker, TooLarge
 from app.engine.loader import LoadedModel
 from app.engine.options import scheme_options
 from app.engine.session import Session
@@ -28,11 +30,14 @@ from app.events import (
     Command,
     DiscardCache,
     Event,
+    FitJudged,
     Generate,
+    JudgeFit,
     LoadModel,
     ModelFailed,
     ModelLoaded,
     ModelLoading,
+    ModelUnloaded,
     OpenConversation,
     SaveSnapshots,
     SnapshotLoaded,
@@ -42,6 +47,7 @@ from app.events import (
     SwitchFailed,
     SwitchScheme,
     TurnFailed,
+    UnloadModel,
 )
 from app.library.snapshots import SnapshotStore
 from turboquant.errors import SnapshotDamaged, SnapshotError, TurboQuantError
@@ -57,8 +63,10 @@ class Engine:
 
     def __init__(self, snapshots: Path, kept_sessions: int = KEPT_SESSIONS, kept_bytes: int = KEPT_BYTES) -> None:
         self._store = SnapshotStore(snapshots)
+        self._marker = LoadMarker(snapshots / "loading.json")
         self._kept_sessions, self._kept_bytes = kept_sessions, kept_bytes
         self._loaded: LoadedModel | None = None
+        self._command: LoadModel | None = None  # what loaded the model; an unloaded one is loaded again when needed
         self._sessions: OrderedDict[str, Session] = OrderedDict()  # the last one is the current one
         self._noticed = ""  # what the backend said last
 
@@ -86,18 +94,26 @@ class Engine:
     def _perform(self, command: Command, stop: threading.Event) -> Iterator[Event]:
         match command:
             case LoadModel():
-                yield from self._load(Path(command.path), stop)
+                yield from self._load(command, stop)
+            case UnloadModel():
+                yield from self._unload(command.idle)
+            case JudgeFit():
+                yield FitJudged(command.model, fit.judge(command.config, command.weights_bytes))
             case OpenConversation():
+                if self._asleep:  # looking at a conversation wakes no model
+                    return
                 session = yield from self._session(command.conversation_id, command.scheme)
                 yield session.planned()
                 yield session.sample()
             case Generate():
+                yield from self._wake(stop)
                 session = yield from self._session(command.conversation_id, command.scheme)
                 if session.scheme != command.scheme:
                     change = SwitchScheme(command.conversation_id, command.scheme, command.messages, command.params)
                     yield from session.switch(change, stop)
                 yield from turn.answer(session, command, stop)
             case SwitchScheme():
+                yield from self._wake(stop)
                 held = self._sessions.get(command.conversation_id)
                 session = yield from self._session(command.conversation_id, held.scheme if held else None)
                 if stop.is_set():  # taken back before its turn came
@@ -114,20 +130,60 @@ class Engine:
 
     # ------------------------------------------------------------ the model
 
-    def _load(self, folder: Path, stop: threading.Event) -> Iterator[Event]:
+    def _load(self, command: LoadModel, stop: threading.Event) -> Iterator[Event]:
+        folder = Path(command.path)
         yield ModelLoading(str(folder), folder.name)
-        models.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
+        if command.at_start:
+            self._marker.check(command.path)
+        found = models.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
+        if not command.anyway:
+            guard.check_memory(found, models.read_config(folder), command, fit.Machine.now())
+        yield from self._let_go()
+        self._command = None
+        started = time.perf_counter()
+        self._marker.set(command.path)
+        try:
+            loaded = yield from loader.load(folder, stop)
+        finally:
+            self._marker.clear()
+        if command.context_tokens:
+            shortest = min(command.context_tokens, loaded.info.context_tokens)
+            loaded = replace(loaded, info=replace(loaded.info, context_tokens=shortest))
+        self._loaded, self._command, self._noticed = loaded, command, loaded.notice
+        head_dim = loaded.info.head_dim
+        options = scheme_options(head_dim)
+        yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
+
+    def _unload(self, idle: bool) -> Iterator[Event]:
+        """Nothing happens where no model is loaded."""
+        if self._loaded is not None:
+            path, name = self._loaded.info.path, self._loaded.info.name
+            yield from self._let_go()
+            yield ModelUnloaded(path, name, idle)
+
+    @property
+    def _asleep(self) -> bool:
+        return self._loaded is None and self._command is not None
+
+    def _wake(self, stop: threading.Event) -> Iterator[Event]:
+        """Load again what was unloaded. Raises what loading raises; the window hears of it as of any load."""
+        if self._asleep:
+            command = self._command
+            assert command is not None
+            try:
+                yield from self._load(command, stop)
+            except Exception as error:
+                self._command = command
+                yield from self._failed(command, _explained(error))
+                raise
+
+    def _let_go(self) -> Iterator[Event]:
+        """Save the caches and give back the memory of model and caches."""
         for session in list(self._sessions.values()):
             yield from self._save(session)
         self._sessions.clear()
         self._loaded = None
         loader.free_memory()
-        started = time.perf_counter()
-        self._loaded = loaded = loader.load(folder, stop)
-        head_dim = loaded.info.head_dim
-        options = scheme_options(head_dim)
-        self._noticed = loaded.notice
-        yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
 
     # ------------------------------------------------------------ conversations
 
@@ -208,7 +264,10 @@ class Engine:
     def _failed(self, command: Command, error: AppError) -> Iterator[Event]:
         match command:
             case LoadModel():
-                yield ModelFailed(command.path, error)
+                loader.free_memory()  # of what was read before it failed
+                yield ModelFailed(command.path, error, error.fit if isinstance(error, TooLarge) else None)
+            case JudgeFit():
+                yield FitJudged(command.model, None, str(error))
             case Generate():
                 yield TurnFailed(command.conversation_id, command.reply_id, error)
             case SwitchScheme():
@@ -216,11 +275,13 @@ class Engine:
                 yield SwitchFailed(command.conversation_id, session.scheme if session else "", command.scheme, error)
             case OpenConversation():
                 yield SnapshotRejected(command.conversation_id, str(error))
-            case DiscardCache() | SaveSnapshots():
+            case DiscardCache() | SaveSnapshots() | UnloadModel():
                 log.error("%s: %s", type(command).__name__, error)
 
 
 def _explained(error: Exception) -> AppError:
+    """What the window is told. It may keep that for long, so no frame hangs on it, and with a frame a model."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
     if isinstance(error, AppError):
         return error
     if isinstance(error, Interrupted):

@@ -28,7 +28,7 @@ from turboquant.errors import UnsupportedModel
 from turboquant.trace import CacheTrace, Traces
 
 LENGTHS = (4096, 8192, 32768)
-SHORT = 4096  # a conversation worth loading a model for
+SHORT, USEFUL = 4096, 512  # tokens: a conversation worth loading a model for, and the least that one can offer
 _NAMED = "turbo4"  # the scheme that a verdict speaks of: small, and exact enough for any model
 _UNSTATED = 1 << 17  # where a config says nothing of its longest sequence
 _STEP = 512  # tokens of a prefill step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,10 @@ from mlx.utils import tree_flatten
 
 from app.engine import models, support
 from app.errors import AppError, Interrupted
-from app.events import ModelInfo
+from app.events import ModelInfo, ModelLoadProgress
 
 # Evaluated together while weights are read, so that a stop acts within a fraction of a second.
-_GROUP_BYTES = 256 << 20
+_GROUP_BYTES, _STEPS = 256 << 20, 50
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class LoadedModel:
     notice: str
 
 
-def load(folder: Path, stop: threading.Event) -> LoadedModel:
+def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, None, LoadedModel]:
     """Read the model in `folder`, without the network and without running code of the model's own.
 
     Where MLX runs on the CPU, weights become float32: its quantised product is 47 times slower there, and its float16
@@ -52,7 +53,7 @@ def load(folder: Path, stop: threading.Event) -> LoadedModel:
         if mx.default_device() == mx.cpu:
             model = dequantize_model(model)
             model.set_dtype(mx.float32)
-        _read(model, stop)
+        yield from _read(model, folder, stop)
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True})
     except (AppError, Interrupted):
         raise
@@ -98,15 +99,18 @@ def free_memory() -> None:
     mx.clear_cache()
 
 
-def _read(model: Any, stop: threading.Event) -> None:
+def _read(model: Any, folder: Path, stop: threading.Event) -> Iterator[ModelLoadProgress]:
+    arrays, total, done = _parameters(model), weights_bytes(model), 0
     group: list[mx.array] = []
     held = 0
-    for array in _parameters(model):
+    for array in arrays:
         group.append(array)
         held += array.nbytes
-        if held >= _GROUP_BYTES:
+        if held >= min(_GROUP_BYTES, total // _STEPS):
             mx.eval(group)
+            done += held
             group, held = [], 0
+            yield ModelLoadProgress(str(folder), done, total)
         if stop.is_set():
             raise Interrupted
     mx.eval(group)

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,21 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
 
 from app import paths
 from app.errors import AppError
-from app.events import Command, Generate, LoadModel, ModelFailed, SwitchScheme
+from app.events import (
+    Command,
+    DiscardCache,
+    Event,
+    FitJudged,
+    Generate,
+    JudgeFit,
+    LoadModel,
+    ModelFailed,
+    ModelLoaded,
+    ModelLoading,
+    SaveSnapshots,
+    SwitchScheme,
+    UnloadModel,
+)
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -27,6 +42,8 @@ log = logging.getLogger(__name__)
 
 # What Stop can stop. The others are short.
 _STOPPABLE = (LoadModel, Generate, SwitchScheme)
+# What doesn't count as using the model.
+_HOUSEKEEPING = (SaveSnapshots, DiscardCache, UnloadModel, JudgeFit)
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,7 @@ class _Job:
 
 
 class EngineThread(QObject):
-    """Runs the engine in a thread of its own, one command after another.
+    """Runs the engine in a thread of its own, one command after another; JudgeFit is answered between another's events.
 
     `event_emitted(object)` carries each of app.events' events. Connect it to a bound method of a QObject of the GUI's
     thread: it is then called there.
@@ -49,8 +66,12 @@ class EngineThread(QObject):
         super().__init__(parent)
         self._snapshots = snapshots or paths.snapshots_dir()
         self._jobs: deque[_Job] = deque()  # the first one is running, or next
+        self._asides: deque[JudgeFit] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._loading = False
+        self._idle_unload_s = 0.0
+        self._used_at: float | None = None  # None: nothing to unload
         # A daemon: a native call that never returns mustn't keep the process alive.
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
@@ -61,17 +82,34 @@ class EngineThread(QObject):
     def submit(self, command: Command) -> None:
         """Queue a command. Returns at once; its events follow, in order."""
         with self._changed:
-            self._jobs.append(_Job(command))
+            if isinstance(command, JudgeFit):
+                self._asides.append(command)
+            else:
+                self._jobs.append(_Job(command))
             self._changed.notify()
 
     def stop(self, conversation_id: str | None) -> None:
-        """Stop this conversation's replies and rebuilds, running or queued; None stops the loads. The rest goes on."""
+        """Stop this conversation's replies and rebuilds, running or queued; None stops the loads, also one that a reply
+        waits for. The rest goes on.
+        """
         with self._changed:
             for job in self._jobs:
                 command = job.command
-                owner = None if isinstance(command, LoadModel) else getattr(command, "conversation_id", "")
-                if isinstance(command, _STOPPABLE) and owner == conversation_id:
+                loads = isinstance(command, LoadModel) or (self._loading and job is self._jobs[0])
+                mine = loads if conversation_id is None else getattr(command, "conversation_id", "") == conversation_id
+                if isinstance(command, _STOPPABLE) and mine:
                     job.stop.set()
+
+    @property
+    def idle_unload_s(self) -> float:
+        """After so many seconds without use the model's memory is given back; 0: never."""
+        return self._idle_unload_s
+
+    @idle_unload_s.setter
+    def idle_unload_s(self, seconds: float) -> None:
+        with self._changed:
+            self._idle_unload_s = seconds
+            self._changed.notify()
 
     @property
     def busy(self) -> bool:
@@ -109,32 +147,66 @@ class EngineThread(QObject):
             )
             return
         engine = Engine(self._snapshots)
-        while (job := self._next()) is not None:
-            self._perform(engine, job)
-            self._done()
+        while self._wait():
+            self._answer_asides(engine)
+            if self._jobs:
+                job = self._jobs[0]
+                self._perform(engine, job)
+                if not isinstance(job.command, _HOUSEKEEPING):
+                    self._used_at = time.monotonic()
+                self._done()
         for event in engine.close():
             self.event_emitted.emit(event)
 
     def _refuse(self, error: AppError) -> None:
         """Answer every load with the reason why there is no engine; without a model the window sends nothing else."""
-        while (job := self._next()) is not None:
-            if isinstance(job.command, LoadModel):
-                self.event_emitted.emit(ModelFailed(job.command.path, error))
-            self._done()
+        while self._wait():
+            while self._asides:
+                self.event_emitted.emit(FitJudged(self._asides.popleft().model, None, str(error)))
+            if self._jobs:
+                if isinstance(command := self._jobs[0].command, LoadModel):
+                    self.event_emitted.emit(ModelFailed(command.path, error))
+                self._done()
 
     def _done(self) -> None:
         with self._changed:
             self._jobs.popleft()
 
-    def _next(self) -> _Job | None:
+    def _wait(self) -> bool:
+        """Until there is something to do, or the model has been idle for long enough; False when closing."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closing or self._jobs)
-            return None if self._closing else self._jobs[0]
+            while not (self._closing or self._jobs or self._asides):
+                left = self._idle_left()
+                if left is not None and left <= 0:
+                    self._used_at = None
+                    self._jobs.append(_Job(UnloadModel(idle=True)))
+                else:
+                    self._changed.wait(left)
+            return not self._closing
+
+    def _idle_left(self) -> float | None:
+        if self._used_at is None or self._idle_unload_s <= 0:
+            return None
+        return self._used_at + self._idle_unload_s - time.monotonic()
 
     def _perform(self, engine: Engine, job: _Job) -> None:
+        for event in self._events(engine, job):
+            self._tell(event)
+            self._answer_asides(engine)
+
+    def _answer_asides(self, engine: Engine) -> None:
+        while self._asides and not self._closing:
+            for event in self._events(engine, _Job(self._asides.popleft())):
+                self._tell(event)
+
+    def _events(self, engine: Engine, job: _Job) -> Iterator[Event]:
         try:
-            for event in engine.run(job.command, job.stop):
-                self.event_emitted.emit(event)
+            yield from engine.run(job.command, job.stop)
         except Exception:
             # Engine.run answers failures with events; what comes here is a fault of the program. The thread lives on.
             log.exception("%s failed", type(job.command).__name__)
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, ModelLoading | ModelLoaded | ModelFailed):
+            self._loading = isinstance(event, ModelLoading)
+        self.event_emitted.emit(event)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.engine import loader, models
+from app.engine import models
 from app.engine.engine import Engine
 from app.errors import AppError, Interrupted
 from app.events import Generate, LoadModel, ModelFailed, ModelLoaded, TurnFailed, TurnFinished
-from tests.engine_kit import GREEDY, drive, make_model, one, transcript
+from tests.engine_kit import GREEDY, drive, load, make_model, one, transcript
 
 NAMES = st.sampled_from(["model_type", "text_config", "hidden_size", "data_offsets", "weight_map", "n_ctx"])
 
@@ -101,7 +101,7 @@ def test_a_remapped_family_is_supported(folder: Path) -> None:
 
 
 def test_loading_tells_shape_and_context(folder: Path) -> None:
-    loaded = loader.load(folder, threading.Event())
+    loaded = load(folder)
     info = loaded.info
     assert (info.layers, info.kv_heads, info.head_dim, info.context_tokens) == (2, 2, 64, 4096)
     assert info.weights_bytes == models.judge(folder).weights_bytes - _header_bytes(folder)
@@ -112,14 +112,14 @@ def test_loading_tells_shape_and_context(folder: Path) -> None:
 def test_every_source_of_end_tokens_counts(folder: Path) -> None:
     _set(folder, eos_token_id=11)
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [12, 13]}))
-    loaded = loader.load(folder, threading.Event())
+    loaded = load(folder)
     assert loaded.end_tokens == {11, 12, 13, loaded.tokenizer.convert_tokens_to_ids("<|im_end|>")}
 
 
 def test_half_precision_weights_become_float32_on_the_cpu(folder: Path) -> None:
     weights = mx.load(str(folder / "model.safetensors"))
     mx.save_safetensors(str(folder / "model.safetensors"), {k: v.astype(mx.float16) for k, v in weights.items()})
-    loaded = loader.load(folder, threading.Event())
+    loaded = load(folder)
     expected = mx.float32 if mx.default_device() == mx.cpu else mx.float16
     assert loaded.model.model.embed_tokens.weight.dtype == expected
 
@@ -128,7 +128,7 @@ def test_a_stop_during_the_load_leaves_nothing(folder: Path) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Interrupted):
-        loader.load(folder, stop)
+        load(folder, stop)
     engine = Engine(folder.parent)
     failed = one(ModelFailed, drive(engine, LoadModel(str(folder)), stop))
     assert failed.error.message == "Stopped."

@@ -14,11 +14,16 @@ from pytestqt.qtbot import QtBot
 
 from app.events import (
     Event,
+    FitJudged,
     Generate,
+    JudgeFit,
     LoadModel,
     ModelFailed,
     ModelLoaded,
+    ModelLoading,
+    ModelUnloaded,
     PrefillProgress,
+    PrefillStarted,
     SaveSnapshots,
     SchemeSwitched,
     SnapshotLoaded,
@@ -26,7 +31,9 @@ from app.events import (
     SwitchFailed,
     SwitchScheme,
     TokenBatch,
+    TurnFailed,
     TurnFinished,
+    UnloadModel,
 )
 from app.work.engine_thread import EngineThread
 from tests.engine_kit import GREEDY, make_model, of, one, transcript
@@ -199,3 +206,60 @@ def test_an_installation_without_mlx_is_explained(
     failed = one(ModelFailed, listener.events)
     assert failed.path == str(model)
     assert "can't be loaded" in failed.error.message
+
+
+def test_an_idle_model_is_unloaded_and_wakes_for_the_next_reply(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    engine.submit(Generate("a", "r", transcript("Hello"), "turbo4", GREEDY))
+    idle(qtbot, engine, listener, TurnFinished)
+    assert not of(ModelUnloaded, listener.events)
+    engine.idle_unload_s = 0.05  # by now over
+    engine.submit(SaveSnapshots())  # no use of the model
+    idle(qtbot, engine, listener, ModelUnloaded)
+    assert one(ModelUnloaded, listener.events).idle
+    engine.submit(Generate("a", "r2", transcript("Hello", "", "Again"), "turbo4", GREEDY))
+    idle(qtbot, engine, listener, ModelUnloaded, count=2)
+    kinds = [type(event) for event in listener.events]
+    assert kinds.count(ModelLoaded) == kinds.count(TurnFinished) == 2
+
+
+def test_a_fit_is_answered_while_a_reply_is_written(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    config = (model / "config.json").read_text()
+
+    def ask(event: Event) -> None:
+        if isinstance(event, PrefillStarted):
+            engine.submit(JudgeFit("some/model", config))
+        if isinstance(event, FitJudged):
+            engine.stop("a")
+
+    listener.react = ask
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    endless = replace(GREEDY, max_tokens=3000)
+    engine.submit(Generate("a", "r", transcript(LONG), "turbo4", endless))
+    idle(qtbot, engine, listener, TurnFinished)
+    kinds = [type(event) for event in listener.events]
+    assert kinds.index(FitJudged) < kinds.index(TurnFinished)
+    assert one(TurnFinished, listener.events).reason == "interrupted"
+
+
+def test_a_load_that_a_reply_waits_for_can_be_cancelled(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    def cancel(event: Event) -> None:
+        if isinstance(event, ModelUnloaded):
+            engine.submit(Generate("a", "r", transcript("Hello"), "turbo4", GREEDY))
+        if isinstance(event, ModelLoading) and of(ModelUnloaded, listener.events):
+            engine.stop(None)
+
+    listener.react = cancel
+    engine.submit(LoadModel(str(model)))
+    engine.submit(UnloadModel())
+    engine.start()
+    idle(qtbot, engine, listener, TurnFailed)
+    assert one(ModelFailed, listener.events).error.message == "Stopped."

@@ -1,0 +1,99 @@
+"""What stands before a load: whether the model would fit, and whether loading it ended the program last time."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.engine import fit
+from app.engine.models import ModelFolder
+from app.errors import AppError
+from app.model_events import LoadModel, ModelFit
+from app.paths import write_atomic
+from turboquant import schemes
+from turboquant.errors import UnsupportedModel
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class TooLarge(AppError):
+    """A load that wouldn't fit was not tried. `fit` holds the numbers."""
+
+    fit: ModelFit | None = None
+
+
+def check_memory(found: ModelFolder, config: dict[str, Any], command: LoadModel, machine: fit.Machine) -> None:
+    """Raise TooLarge where the model with the conversation that the command asks for doesn't fit in free memory.
+
+    What the loaded model takes counts as free. A model that can't be forecast isn't held up: its load says why.
+    """
+    try:
+        forecast = fit.Forecast(config, found.weights_bytes)
+    except UnsupportedModel as error:
+        log.warning("%s can't be forecast: %s", found.path, error)
+        return
+    scheme = schemes.parse(command.scheme).name
+    tokens = command.context_tokens or min(fit.SHORT, forecast.context_tokens or fit.SHORT)
+    needed = forecast.needed_bytes(scheme, tokens)
+    if needed <= machine.free_bytes:
+        return
+    raise TooLarge(
+        f"{found.name} wasn't loaded: it takes {fit.gigabytes(needed)} with {tokens:,} tokens {_under(scheme)}, and "
+        f"{fit.gigabytes(machine.free_bytes)} of memory are free.",
+        _offers(forecast, machine, scheme, tokens),
+        fit=fit.fit(forecast, machine),
+    )
+
+
+def _offers(forecast: fit.Forecast, machine: fit.Machine, scheme: str, tokens: int) -> str:
+    """What would fit: another scheme, a shorter conversation; else what could be done about it."""
+    fitting = [s.name for s in schemes.SCHEMES if forecast.needed_bytes(s.name, tokens) <= machine.free_bytes]
+    shorter = forecast.longest_tokens(scheme, machine.free_bytes)
+    offers = []
+    if fitting:
+        offers.append(f"choose the scheme {fitting[0]}")
+    if shorter >= fit.USEFUL:
+        offers.append(f"limit conversations to {shorter:,} tokens")
+    if not offers and forecast.weights_bytes + forecast.work_bytes <= machine.usable_bytes:
+        offers.append("close other programs")
+    return f"You can {', or '.join([*offers, 'choose a smaller model'])}."
+
+
+def _under(scheme: str) -> str:
+    return "uncompressed" if scheme == schemes.NONE.name else f"under {scheme}"
+
+
+class LoadMarker:
+    """A file that is there while a model is being loaded: found at the next start, it names what ended the program."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def set(self, folder: str) -> None:
+        try:
+            write_atomic(self._path, json.dumps({"version": 1, "folder": folder}).encode())
+        except OSError as error:
+            log.warning("the load of %s can't be marked: %s", folder, error)  # a full disk hinders no load
+
+    def clear(self) -> None:
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("%s can't be removed: %s", self._path, error)
+
+    def check(self, folder: str) -> None:
+        """Raise AppError where the last load of `folder` never ended."""
+        try:
+            marked = json.loads(self._path.read_bytes())["folder"]
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return
+        if marked == folder:
+            raise AppError(
+                f"The program ended while it was loading {Path(folder).name} last time, so it wasn't loaded again. "
+                "Your conversations are untouched.",
+                "Choose it again to try once more, or choose a smaller model.",
+            )
