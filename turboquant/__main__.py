@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from turboquant import measuring, terminal
+from turboquant import measuring, terminal, timing
 from turboquant.errors import TurboQuantError
-from turboquant.schemes import SCHEMES, parse
+from turboquant.schemes import SCHEMES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,19 +33,7 @@ def _parser() -> argparse.ArgumentParser:
 
     measuring.add_commands(commands)
 
-    command = commands.add_parser("bench", help="decode attention side by side with MLX's own")
-    command.add_argument(
-        "--tokens", type=terminal.lengths, default="1024,4096,16384", help="cache lengths, separated by commas"
-    )
-    command.add_argument("--schemes", default="turbo4,turbo3,turbo2,turbo0v4", help="names, separated by commas")
-    command.add_argument("--head-dim", type=terminal.positive, default=128)
-    command.add_argument("--kv-heads", type=terminal.positive, default=8)
-    command.add_argument("--group", type=terminal.positive, default=3, help="query heads that share a kv head")
-    command.add_argument("--repeats", type=terminal.positive, default=15)
-    command.set_defaults(run=_bench)
-
-    command = commands.add_parser("selftest", help="every operation of this machine's backend against the reference")
-    command.set_defaults(run=_selftest)
+    timing.add_commands(commands)
 
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true")
@@ -69,49 +56,6 @@ def _schemes(options: argparse.Namespace) -> int:
     ]
     terminal.show(options, rows, rows)
     return 0
-
-
-def _bench(options: argparse.Namespace) -> int:
-    from turboquant import backends, bench
-
-    schemes = [parse(name).name for name in options.schemes.split(",")]
-    rows = []
-    for tokens in options.tokens:
-        rows += bench.attention(
-            tokens,
-            schemes,
-            head_dim=options.head_dim,
-            kv_heads=options.kv_heads,
-            group=options.group,
-            repeats=options.repeats,
-        )
-    operations = [asdict(o) for o in bench.operations(schemes, head_dim=options.head_dim, kv_heads=options.kv_heads)]
-    measured = [asdict(row) for row in rows]
-    summary = {
-        "machine": bench.machine(),
-        "backend": backends.choose().name,
-        "rows": measured,
-        "operations": operations,
-    }
-    terminal.show(options, summary, measured)
-    if not options.json:
-        print()
-        terminal.table(operations)
-    return 0
-
-
-def _selftest(options: argparse.Namespace) -> int:
-    from turboquant import backends, selftest
-    from turboquant.version import __version__
-
-    checks = list(selftest.run())
-    failed = [check for check in checks if not check.ok]
-    rows = [asdict(check) | {"ok": check.ok} for check in checks]
-    backend = backends.choose()
-    summary = {"version": __version__, "backend": backend.name, "notice": backend.notice, "checks": rows}
-    terminal.show(options, summary | {"ok": not failed}, rows)
-    print(f"{len(checks) - len(failed)} of {len(checks)} checks of the {backend.name} backend passed", file=sys.stderr)
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":

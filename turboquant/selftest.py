@@ -1,4 +1,8 @@
-"""Every operation of the backend at hand against the reference, on this machine: errors and times."""
+"""Every operation of the backend at hand against the reference, on this machine: errors and times.
+
+On a GPU also the kernels against results that float64 NumPy found once (kernels/golden.py). A kernel is compiled for
+each width, head dim and type, which takes most of the time: some shapes stand for all of them.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,20 @@ from turboquant import backends
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.cache import TurboQuantCache
 from turboquant.codec import Packed, key_codec, unpack
+from turboquant.segments import Policy
+from turboquant.split import WIDTHS, AnyCodec, SplitCodec, can_split, split_key_codec
 
 Result = TypeVar("Result", mx.array, Packed)
 
+# (head dim, bits): each width, and of the head dims powers of two, those with an odd factor and the largest one
+CODECS = ((64, 2), (64, 4), (80, 3), (112, 2), (128, 3), (128, 4), (128, 8), (192, 4), (256, 8), (512, 3))
+SPLIT_CODECS = ((64, 2), (128, 3), (80, 4))
 HEAD_DIMS = (64, 72, 80, 96, 112, 120, 128, 192, 256, 512)
 BITS = (2, 3, 4, 8)
 # A code next to a boundary may round either way; more than this share of them is a mistake.
 CODES_THAT_MAY_DIFFER = 1e-3
 ATTENTION_ERROR = {mx.float32: 1e-3, mx.float16: 4e-3, mx.bfloat16: 3e-2}
+GPUS = ("metal", "cuda")
 
 
 @dataclass(frozen=True)
@@ -39,50 +49,130 @@ class Check:
         return self.error <= self.limit
 
 
-def run() -> Iterator[Check]:
-    """All checks of `backends.choose()`; a reference backend is compared with itself and only timed."""
-    backend, reference = backends.choose(), ReferenceBackend()
+@dataclass(frozen=True)
+class Attention:
+    """The newest `rows` of `tokens` tokens attend; `group` query heads a kv head. More than 8 rows are prefill."""
+
+    scheme: str
+    dim: int
+    group: int = 4
+    rows: int = 1
+    dtype: mx.Dtype = mx.float16
+    tokens: int = 1000
+    split: bool = False
+
+    def __str__(self) -> str:
+        split = " split" if self.split else ""
+        dtype = str(self.dtype).rsplit(".", maxsplit=1)[-1]
+        return f"{self.scheme}{split} d={self.dim} group={self.group} rows={self.rows} T={self.tokens} {dtype}"
+
+
+ATTENTION = (
+    Attention("none", 128),
+    Attention("turbo8", 128, dtype=mx.bfloat16),
+    Attention("turbo4", 128, tokens=5000),
+    Attention("turbo4", 80, group=1, rows=8, dtype=mx.bfloat16, tokens=257),
+    Attention("turbo4", 128, rows=64),
+    Attention("turbo3", 64, group=3, dtype=mx.float32, tokens=300),
+    Attention("turbo3", 128, split=True),
+    Attention("turbo2", 256, group=8),
+    Attention("turbo2", 64, group=7, rows=3, dtype=mx.bfloat16, split=True),
+    Attention("turbo4v2", 128, rows=5),
+    Attention("turbo0v4", 96, tokens=5000),
+    Attention("turbo0v2", 64, group=3, dtype=mx.float32, tokens=300),
+)
+
+
+def run(full: bool = False) -> Iterator[Check]:
+    """The checks of `backends.choose()`; a reference backend is compared with itself and only timed.
+
+    `full`: all head dims and widths, and schemes at several head dims.
+    """
     mx.random.seed(7)
-    for dim, bits in product(HEAD_DIMS, BITS):
-        codec = key_codec(dim, bits)
-        x = mx.random.normal((1, 2, 33, dim)) + 1
-        offset, scale = mx.random.normal((1, 2, dim)), mx.random.uniform(0.5, 2, (1, 2, dim))
-        expected = reference.encode(x, codec, offset, scale)
-        packed, ms = _timed(lambda b=backend, x=x, c=codec, o=offset, s=scale: b.encode(x, c, o, s))  # type: ignore[misc]
-        differ = unpack(packed.words, bits, dim) != unpack(expected.words, bits, dim)
-        yield Check("encode", f"d={dim} {bits} bit", float(differ.mean()), CODES_THAT_MAY_DIFFER, ms)
-        got, ms = _timed(lambda b=backend, p=expected, c=codec: b.dequantise(p, c, mx.float32))  # type: ignore[misc]
-        error = float(mx.abs(got - reference.dequantise(expected, codec, mx.float32)).max())
-        yield Check("dequantise", f"d={dim} {bits} bit", error, 1e-4, ms)
-    for scheme, (dim, group, rows, dtype, tokens) in product(
-        ("none", "turbo8", "turbo4", "turbo3", "turbo2", "turbo4v2", "turbo0v4", "turbo0v2"),
-        ((64, 3, 1, mx.float32, 300), (128, 4, 5, mx.float16, 1000), (80, 1, 8, mx.bfloat16, 257)),
-    ):
-        cache, queries = attention_case(scheme, dim, group, rows, dtype, tokens)
-        mask = "causal" if rows > 1 else None
-        stretches = cache.stretches()
-        got, ms = _timed(
-            lambda b=backend, q=queries, s=stretches, m=mask, d=dim: b.attend(q, s, d**-0.5, m, None)  # type: ignore[misc]
-        )
-        exact = reference.attend(queries.astype(mx.float32), stretches, dim**-0.5, mask, None)
-        error = float(mx.abs(got.astype(mx.float32) - exact).max())
-        case = f"{scheme} d={dim} group={group} rows={rows} T={tokens} {str(dtype).split('.')[-1]}"
-        yield Check("attend", case, error, ATTENTION_ERROR[dtype], ms)
+    if backends.choose().name in GPUS:
+        yield from _golden()
+    pairs = product(HEAD_DIMS, BITS) if full else CODECS
+    splits = [d for d in product(HEAD_DIMS, WIDTHS) if can_split(d[0])] if full else SPLIT_CODECS
+    for dim, bits in pairs:
+        yield from _codec(key_codec(dim, bits))
+    for dim, bits in splits:
+        yield from _codec(split_key_codec(dim, bits))
+    for case in _all_attention() if full else ATTENTION:
+        yield _attention(case)
+    if backends.choose().name in GPUS:
+        # a kernel that was refused has been replaced by what it is compared with
+        notice = backends.choose().notice
+        yield Check("kernels", notice or "all of them serve", float(bool(notice)), 0.0, 0.0)
 
 
-def attention_case(
-    scheme: str, dim: int, group: int, rows: int, dtype: mx.Dtype, tokens: int, kv_heads: int = 2
-) -> tuple[TurboQuantCache, mx.array]:
-    """A packed cache of `tokens` random tokens, the newest `rows` of them just added, and queries for those rows."""
-    cache = TurboQuantCache(scheme)
-    prompt = tokens - rows
-    shape = (1, kv_heads, prompt, dim)
-    cache.update_and_fetch((mx.random.normal(shape) + 1).astype(dtype), mx.random.normal(shape).astype(dtype))
-    cache.calibration.observe(mx.random.normal((1, kv_heads * group, prompt, dim)), kv_heads)
+def _all_attention() -> Iterator[Attention]:
+    schemes = ("none", "turbo8", "turbo4", "turbo3", "turbo2", "turbo4v2", "turbo0v4", "turbo0v2")
+    shapes = ((64, 3, 1, mx.float32, 300), (128, 4, 5, mx.float16, 1000), (80, 1, 8, mx.bfloat16, 257))
+    for scheme, shape in product(schemes, shapes):
+        yield Attention(scheme, *shape)
+    for scheme, shape in product(("turbo4", "turbo3", "turbo2"), shapes):
+        yield Attention(scheme, *shape, split=True)
+    yield from ATTENTION
+
+
+def _golden() -> Iterator[Check]:
+    from turboquant.kernels import golden
+    from turboquant.kernels.loader import Launcher
+    from turboquant.kernels.specs import Target
+
+    target: Target = "metal" if backends.choose().name == "metal" else "cuda"
+    begin = time.perf_counter()
+    for found in golden.checks(Launcher(target), target):
+        now = time.perf_counter()
+        yield Check("golden", found.name, found.error, found.limit, (now - begin) * 1e3)
+        begin = now
+
+
+def _codec(codec: AnyCodec) -> Iterator[Check]:
+    backend, reference = backends.choose(), ReferenceBackend()
+    dim, bits, split = codec.dim, codec.bits, isinstance(codec, SplitCodec)
+    x = mx.random.normal((1, 2, 33, dim)) / dim**0.5 + 0.1
+    offset, scale = 0.1 * mx.random.normal((1, 2, dim)), mx.random.uniform(0.5, 2, (1, 2, dim))
+    order = mx.random.permutation(dim).astype(mx.uint16)
+    given = offset, scale, mx.stack([order, order[::-1]])[None]
+    expected = reference.encode(x, codec, *given)
+    case = f"d={dim} {bits} bit{' split' if split else ''}"
+
+    def codes(packed: Packed) -> mx.array:
+        return unpack(packed.words, 2 * bits, dim // 2) if split else unpack(packed.words, bits, dim)
+
+    packed, ms = _timed(lambda: backend.encode(x, codec, *given))
+    differ = (codes(packed) != codes(expected)).mean()
+    yield Check("encode", case, float(differ), CODES_THAT_MAY_DIFFER, ms)
+    got, ms = _timed(lambda: backend.dequantise(expected, codec, mx.float32))
+    error = mx.abs(got - reference.dequantise(expected, codec, mx.float32)).max()
+    yield Check("dequantise", case, float(error), 1e-5, ms)
+
+
+def _attention(case: Attention) -> Check:
+    cache, queries = attention_case(case)
+    mask, scale, stretches = "causal" if case.rows > 1 else None, case.dim**-0.5, cache.stretches()
+    got, ms = _timed(lambda: cache.backend.attend(queries, stretches, scale, mask, None))
+    exact = ReferenceBackend().attend(queries.astype(mx.float32), stretches, scale, mask, None)
+    error = mx.abs(got.astype(mx.float32) - exact).max()
+    return Check("attend", str(case), float(error), ATTENTION_ERROR[case.dtype], ms)
+
+
+def attention_case(case: Attention, kv_heads: int = 2) -> tuple[TurboQuantCache, mx.array]:
+    """A packed cache of random tokens, the newest of them just added, and their queries."""
+    cache = TurboQuantCache(case.scheme, policy=Policy(split=WIDTHS if case.split else ()))
+    prompt = case.tokens - case.rows
+
+    def add(tokens: int) -> None:
+        shape = 1, kv_heads, tokens, case.dim
+        keys, values = mx.random.normal(shape) + 1, mx.random.normal(shape)
+        cache.update_and_fetch(keys.astype(case.dtype), values.astype(case.dtype))
+
+    add(prompt)
+    cache.calibration.observe(mx.random.normal((1, kv_heads * case.group, prompt, case.dim)), kv_heads)
     cache.compress()
-    shape = (1, kv_heads, rows, dim)
-    cache.update_and_fetch((mx.random.normal(shape) + 1).astype(dtype), mx.random.normal(shape).astype(dtype))
-    return cache, mx.random.normal((1, kv_heads * group, rows, dim)).astype(dtype)
+    add(case.rows)
+    return cache, mx.random.normal((1, kv_heads * case.group, case.rows, case.dim)).astype(case.dtype)
 
 
 def _timed(operation: Callable[[], Result]) -> tuple[Result, float]:

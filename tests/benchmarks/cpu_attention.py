@@ -37,7 +37,7 @@ def main() -> int:
         return 1
     reached = True
     for tokens, promises in PROMISED.items():
-        rows = bench.attention(tokens, SCHEMES, affine=False, repeats=turns, statistic=min)
+        rows = bench.attention(bench.Shape(tokens, group=3), SCHEMES, affine=False, repeats=turns, statistic=min)
         for row, promise in zip(rows, promises.values(), strict=True):
             assert row.mlx_fp32_ms is not None
             assert row.mlx_fp16_ms is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import subprocess
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from turboquant import backends
 from turboquant.__main__ import main
 from turboquant.schemes import SCHEMES, parse
 
@@ -56,19 +54,6 @@ def test_a_head_dim_without_a_codec_is_refused(capsys: pytest.CaptureFixture[str
     assert "7" in refused(capsys, "schemes", "--head-dim", "7")
 
 
-def test_bench_measures_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--tokens", "256,300", "--schemes", "turbo4,turbo0v2", "--head-dim", "64", "--kv-heads", "2"]
-    result = answer(capsys, "bench", *arguments, "--group", "2", "--repeats", "2")
-    assert set(result) >= {"machine", "backend", "rows"}
-    assert result["backend"] == backends.choose().name
-    assert [(row["T"], row["scheme"]) for row in result["rows"]] == [
-        (tokens, scheme) for tokens in (256, 300) for scheme in ("turbo4", "turbo0v2")
-    ]
-    for row in result["rows"]:
-        assert (row["head_dim"], row["kv_heads"], row["group"]) == (64, 2, 2)
-        assert all(row[name] > 0 for name in ("ours_ms", "mlx_fp16_ms", "mlx_fp32_ms", "mlx_affine4_ms"))
-
-
 def test_eval_refuses_bad_input_before_any_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text(GENESIS)
@@ -105,26 +90,6 @@ def test_the_program_runs_as_a_module() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["name"] == "none"
-
-
-def test_selftest_finds_nothing_here_and_a_wrong_backend_at_once(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from turboquant import selftest
-    from turboquant.selftest import Check
-
-    monkeypatch.setattr(selftest, "HEAD_DIMS", (64, 80))
-    result = answer(capsys, "selftest")
-    assert result["ok"]
-    assert {check["operation"] for check in result["checks"]} == {"encode", "dequantise", "attend"}
-    wrong = copy.copy(backends.choose())
-    attend = wrong.attend
-    monkeypatch.setattr(wrong, "attend", lambda *arguments: attend(*arguments) * 1.1)
-    monkeypatch.setattr(backends, "choose", lambda: wrong)
-    failed = [check for check in selftest.run() if not check.ok]
-    assert {check.operation for check in failed} == {"attend"}
-    assert not Check("attend", "", 2.0, 1.0, 0.0).ok
-    assert main(["selftest"]) == 1
 
 
 @pytest.mark.parametrize("arguments", [("bench", "--tokens", text) for text in ("abc", "0", "-5", "64,")])
