@@ -204,7 +204,7 @@ class MainWindow(QMainWindow):
             starter = self._starter_installed()
             chosen = str(starter) if starter else ""
         if chosen:
-            self.models.load(LoadModel(chosen, at_start=True))
+            self.models.load(LoadModel(chosen, self.chat.scheme, at_start=True))
         self._show_page(loading=bool(chosen))
         self._focus_page()
 
@@ -302,12 +302,12 @@ class MainWindow(QMainWindow):
             self.load_model(folder)
 
     def load_model(self, path: str) -> None:
-        self.models.load(LoadModel(path))
+        self.models.load(LoadModel(path, self.chat.scheme))
         self.on_to_chat()
 
     def on_models(self) -> None:
         self.pages.show_models()
-        self.models_page.begin()
+        self.models_page.begin(self.chat.scheme)
 
     def on_dropped(self, path: Path) -> None:
         self.load_model(str(path))

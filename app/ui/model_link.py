@@ -91,7 +91,7 @@ class ModelLink(QObject):
         if event.fit is not None:
             self.model = before  # it was not touched
         elif before is not None and before.path != event.path:
-            self.load(ev.LoadModel(before.path))
+            self.load(ev.LoadModel(before.path, anyway=True))  # it was there: no question of memory
         self.changed.emit()
         if event.fit is not None:
             self.refused.emit(event)

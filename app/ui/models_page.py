@@ -56,8 +56,9 @@ class ModelsPage(QWidget):
         column.addWidget(head)
         column.addWidget(self.browser, 1)
 
-    def begin(self) -> None:
-        """The page comes on screen."""
+    def begin(self, scheme: str) -> None:
+        """The page comes on screen. `scheme` is the one in use."""
+        self.browser.detail.fit.scheme = scheme
         self.browser.begin()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -138,7 +138,7 @@ def test_a_finished_download_can_be_loaded(downloading: Bench) -> None:
     row(downloading).load.click()
     assert not window.downloads_button.card.isVisible()
     downloading.rest()
-    assert downloading.engine.received[-1] == LoadModel("/hub/Qwen3")
+    assert downloading.engine.received[-1] == LoadModel("/hub/Qwen3", "turbo4")
     assert window.models.model.path == "/hub/Qwen3"  # type: ignore[union-attr]
     assert words not in window.notices.texts(), "what is loaded isn't offered"
     window.on_models()
