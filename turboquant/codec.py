@@ -213,14 +213,14 @@ def codec(dim: int, bits: int, seed: int, norm: Norm = "matched", trials: int = 
 
 def key_codec(dim: int, bits: int) -> Codec:
     """The codec of a cache's keys."""
-    return codec(dim, bits, KEY_SEED, "matched", trials_for(bits))
+    return codec(dim, bits, KEY_SEED, "matched", _trials(bits))
 
 
 def value_codec(dim: int, bits: int) -> Codec:
     """The codec of a cache's values."""
-    return codec(dim, bits, VALUE_SEED, "unbiased", trials_for(bits))
+    return codec(dim, bits, VALUE_SEED, "unbiased", _trials(bits))
 
 
-def trials_for(bits: int) -> int:
+def _trials(bits: int) -> int:
     """The search gains nothing below 3 bits, and at 8 bits there is nothing left to gain."""
-    return len(TRIALS) if bits in (3, 4, 5) else 1
+    return len(TRIALS) if bits in (3, 4) else 1

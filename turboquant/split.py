@@ -7,6 +7,9 @@ Pair i holds one channel of each half: 2 * bits bits at bit 2 * bits * i, the up
 one uint16: the upper's in the high byte, the lower's in the low one, 32 steps an octave; byte b stands for
 2^((b - 128) / 32). The scale makes the mean square norm of a head's keys 1, so that bytes 1 to 255 reach from 1/16 to
 16. An upper byte of 0 is a zero vector.
+
+Both norms are unbiased, unlike those of uniform keys: a matched norm shortens what a code of 1 or 2 bits gives to a
+score by a fifth, and so would set the halves against each other.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from functools import cache
 import mlx.core as mx
 
 from turboquant import codebook
-from turboquant.codec import KEY_SEED, Codec, Packed, codec, pack, restored, shifted, trials_for, unpack
+from turboquant.codec import KEY_SEED, TRIALS, Codec, Packed, codec, pack, restored, shifted, unpack
 from turboquant.errors import UnpackableHeadDim
 from turboquant.rotation import check_dim
 from turboquant.schemes import words_per_vector
@@ -123,8 +126,8 @@ def split_key_codec(dim: int, bits: int) -> SplitCodec:
     return SplitCodec(
         dim,
         bits,
-        codec(half, bits + 1, KEY_SEED, "matched", trials_for(bits + 1)),
-        codec(half, bits - 1, LOWER_SEED, "matched", trials_for(bits - 1)),
+        codec(half, bits + 1, KEY_SEED, "unbiased", len(TRIALS)),
+        codec(half, bits - 1, LOWER_SEED, "unbiased", len(TRIALS) if bits > 2 else 1),
     )
 
 

@@ -270,7 +270,7 @@ def test_key_offsets_make_keys_with_a_large_constant_exact() -> None:
     """Keys of noise 20 around a constant of norm 600: what makes 3-bit keys useless without an offset."""
     errors = {}
     for calibrate in (True, False):
-        cache = TurboQuantCache("turbo3", calibrate=calibrate)
+        cache = TurboQuantCache("turbo3", policy=Policy(split=()), calibrate=calibrate)
         keys = 2.5 * normal(1, 1, 500, 64) + 75 * mx.sign(normal(1, 1, 1, 64, seed=1))
         cache.update_and_fetch(keys, keys)
         cache.attend(normal(1, 1, 500, 64, seed=3), 0.1, "causal")

@@ -18,8 +18,9 @@ from mlx.utils import tree_flatten
 
 import turboquant
 from tests.unit.turboquant.test_plan import tiny
-from turboquant import codec as codec_module
+from turboquant import layer as layer_module
 from turboquant import snapshot
+from turboquant import split as split_module
 from turboquant.errors import SnapshotDamaged, SnapshotError, SnapshotMismatch, TurboQuantError
 from turboquant.schemes import SCHEMES
 
@@ -184,14 +185,18 @@ def set_codec(**values: Any) -> Any:
         set_codec(codebook=99),
         set_codec(dim=128),
         set_codec(bits=2),
-        set_codec(norm="unbiased"),
+        set_codec(norm="matched"),
+        set_codec(lower_seed=7),
         lambda header: header.update(fingerprint="another"),
         lambda header: header.update(scheme="turbo2"),
         lambda header: header["layers"].pop(),
         lambda header: header["layers"].reverse(),
         lambda header: "version",  # the format's version
     ],
-    ids=["seed", "codebook", "dim", "bits", "norm", "model", "scheme", "layer-missing", "layer-order", "version"],
+    ids=[
+        *("seed", "codebook", "dim", "bits", "norm", "lower_seed"),
+        *("model", "scheme", "layer-missing", "layer-order", "version"),
+    ],
 )
 def test_another_codec_model_or_version_is_refused(sound: tuple[Any, bytes, Path], change: Any) -> None:
     model, content, folder = sound
@@ -240,7 +245,9 @@ def test_fingerprints_tell_models_apart(tiny_llama: Any) -> None:
 
 def test_a_changed_seed_in_the_program_refuses_old_files(sound: Any, monkeypatch: Any) -> None:
     model, _, folder = sound
-    monkeypatch.setattr(codec_module, "KEY_SEED", 1234)
+    make = split_module.split_key_codec.__wrapped__
+    monkeypatch.setattr(split_module, "KEY_SEED", 1234)
+    monkeypatch.setattr(layer_module, "split_key_codec", make)
     with pytest.raises(SnapshotMismatch, match="codec"):
         snapshot.load(folder / "c", model, PRINT)
 
