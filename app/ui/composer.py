@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTe
 
 from app.ui import formats, theme
 from app.ui.cards import small_label
+from app.ui.drop_target import models_in
 from app.ui.text_pane import wrap_mode
 
 MAX_LINES = 9
@@ -75,6 +76,9 @@ class MessageEdit(QTextEdit):
                 self.submitted.emit()
             return
         super().keyPressEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return not models_in(source) and super().canInsertFromMimeData(source)  # the window takes a dropped model
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         if source.hasText():

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -42,7 +42,7 @@ from app.ui.model_link import ModelLink
 from app.ui.models_page import ModelsPage
 from app.ui.notice_bar import NoticeBar
 from app.ui.pages import Pages
-from app.ui.preferences import Preferences
+from app.ui.preferences import Preferences, idle_minutes
 from app.ui.sidebar import Sidebar
 from app.ui.starter_install import Install, StarterInstall
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
@@ -53,14 +53,12 @@ from app.ui.welcome import Welcome
 class MainWindow(QMainWindow):
     """`starter_installed` and `starter_install` are app.engine.starter's; tests give their own."""
 
-    idle_changed = Signal(int)  # minutes after which an idle model is unloaded; 0: never
-
     def __init__(self, library: Library, engine: EngineLink, hub: HubLink, settings: Settings,
                  starter_installed: Callable[[], Path | None], starter_install: Install) -> None:  # fmt: skip
         super().__init__()
         self.setWindowTitle(self.tr("TurboQuant Chat"))
         self.setMinimumSize(640, 420)
-        self._library, self._settings = library, settings
+        self._library, self._engine, self._settings = library, engine, settings
         self._starter_installed = starter_installed
         self.actions_ = Actions(self)
         self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
@@ -79,6 +77,7 @@ class MainWindow(QMainWindow):
         for notice in (library.notice, settings.notice):
             self.notices.show_notice(notice)
         self.chat.scheme = settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
+        self.on_idle_changed(idle_minutes(settings))
         self.chat.new()
         self.on_list_changed()
         self.on_model_changed()
@@ -316,10 +315,13 @@ class MainWindow(QMainWindow):
         self._downloads_shown.setVisible(bool(self.hub.downloads))
         self.actions_.downloads.setEnabled(bool(self.hub.downloads))
 
+    def on_idle_changed(self, minutes: int) -> None:
+        self._engine.idle_unload_s = 60.0 * minutes
+
     def on_preferences(self) -> None:
         if self._preferences is None:
             self._preferences = Preferences(self._settings, self.hub, self)
-            self._preferences.idle_changed.connect(self.idle_changed)
+            self._preferences.idle_changed.connect(self.on_idle_changed)
         self._preferences.begin()
 
     def on_model_changed(self) -> None:

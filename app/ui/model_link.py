@@ -88,8 +88,9 @@ class ModelLink(QObject):
     def _model_failed(self, event: ev.ModelFailed) -> None:
         before, self._before, self.loading = self._before, None, ""
         cancelled, self._cancelled = self._cancelled, False
-        if event.fit is not None:
-            self.model = before  # it was not touched
+        asleep = self.asleep and before is not None and before.path == event.path
+        if event.fit is not None or asleep:
+            self.model = before  # untouched, or still to be woken
         elif before is not None and before.path != event.path:
             self.load(ev.LoadModel(before.path, anyway=True))  # it was there: no question of memory
         self.changed.emit()

@@ -14,6 +14,7 @@ class EngineLink(Protocol):
     """What the chat asks of an engine thread; the tests' scripted engine has the same."""
 
     event_emitted: Any
+    idle_unload_s: float
 
     def submit(self, command: ev.Command) -> None: ...
 

@@ -93,6 +93,7 @@ class FakeEngine(QObject):
         self.model_errors: dict[str, AppError] = {}  # by path
         self.refused: set[str] = set()  # paths for which memory is short
         self.fits: dict[str, ev.ModelFit] = {}  # by model; others can't be told
+        self.idle_unload_s = 0.0
         self.hold = False  # a reply doesn't go on while this is set
         self.received: list[ev.Command] = []
         self.caches: dict[str, tuple[str, int]] = {}

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 
 from app import hub_events as hv
 from app.errors import AppError, HubError
-from app.events import LoadModel, ModelUnloaded, UnloadModel
+from app.events import LoadModel, ModelFailed, ModelLoading, ModelUnloaded, UnloadModel
 from app.ui.download_row import DownloadRow
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import MODEL
@@ -217,15 +217,15 @@ def test_a_token_from_outside_is_not_the_programs_to_remove(bench: Bench) -> Non
 def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     bench = start()
     account(bench)
-    told: list[int] = []
-    bench.window.idle_changed.connect(told.append)
+    assert bench.engine.idle_unload_s == 0
     idle = bench.window._preferences.idle  # type: ignore[union-attr]
     assert idle.currentText() == "never"
     idle.setCurrentIndex(idle.findData(15))
     idle.activated.emit(idle.currentIndex())
-    assert told == [15]
+    assert bench.engine.idle_unload_s == 900
     bench.close()
     again = start()
+    assert again.engine.idle_unload_s == 900
     account(again)
     assert again.window._preferences.idle.currentData() == 15  # type: ignore[union-attr]
 
@@ -310,6 +310,18 @@ def test_a_model_can_be_unloaded_and_the_window_says_so(bench: Bench) -> None:
     assert "in memory" in bench.window.model_button.detail.text()
     bench.engine.event_emitted.emit(ModelUnloaded(MODEL, "Tiny-1B", idle=True))
     assert "unloaded" in bench.window.model_button.detail.text()
+
+
+@pytest.mark.parametrize("error", [AppError("It is damaged."), AppError("Stopped.")])
+def test_a_model_that_cannot_be_woken_can_be_tried_again(bench: Bench, error: AppError) -> None:
+    tell = bench.engine.event_emitted.emit
+    tell(ModelUnloaded(MODEL, "Tiny-1B", idle=True))
+    tell(ModelLoading(MODEL, "Tiny-1B"))
+    tell(ModelFailed(MODEL, error))
+    assert bench.chat.model is not None
+    assert "unloaded" in bench.window.model_button.detail.text()
+    bench.say("Hello")
+    assert bench.replies() == ["You said *Hello*."]
 
 
 def test_a_model_that_fails_to_load_is_explained_in_the_chat(bench: Bench) -> None:
