@@ -24,6 +24,7 @@ from turboquant.side_by_side import SideBySide, Variant, prefill
 
 Floats = NDArray[np.float64]
 REFERENCE = Variant(NONE)
+STRIDE = 16  # tokens fed at once where they aren't measured; few enough to be decoding and not a prompt
 
 
 @dataclass(frozen=True)
@@ -66,37 +67,44 @@ def evaluate(
     """An Evaluation a text, context and variant, over `tokens` tokens behind the first `prompt` of each of `texts`.
 
     `contexts`: lengths, prompt included, at which to measure on the way; by default the end. `last`: how many of the
-    tokens before that to take the mean of, by default all. `progress` gets the number of tokens fed.
-    Raises TurboQuantError where a text is too short or a number doesn't fit.
+    tokens before that to take the mean of, by default all; others are fed several at a time. `progress` gets the number
+    of tokens fed. Raises TurboQuantError where a text is too short or a number doesn't fit.
     """
     stops = sorted(set(contexts or (prompt + tokens,)))
     _check(texts, prompt, stops, last)
     begin = time.perf_counter()
     rows = mx.array([list(text[: stops[-1] + 1]) for text in texts])
     caches = prefill(model, rows[:, :prompt], [REFERENCE, *variants])
-    figures: list[Floats] = []
-    evaluations: list[Evaluation] = []
+    figures: dict[int, Floats] = {}
     sizes: dict[int, list[report.CacheReport]] = {}
-    for at in range(prompt, stops[-1]):
-        step = mx.tile(rows[:, at : at + 1], (1 + len(variants), 1))
-        logits = model(step, cache=caches)[:, -1].reshape(1 + len(variants), len(texts), -1)
-        figures.append(_figures(logits, rows[:, at + 1]))
-        if at + 1 in stops:
-            sizes[at + 1] = _measure(caches, len(texts), len(variants))
-        progress(at + 1 - prompt)
+    at = prompt
+    while at < stops[-1]:
+        stop = next(stop for stop in stops if stop > at)
+        unmeasured = stop - last - at if last else 0
+        fed = min(unmeasured, STRIDE) if unmeasured > 0 else 1
+        logits = model(mx.tile(rows[:, at : at + fed], (1 + len(variants), 1)), cache=caches)
+        at += fed
+        if unmeasured > 0:
+            mx.eval(logits)
+        else:
+            figures[at] = _figures(logits[:, -1].reshape(1 + len(variants), len(texts), -1), rows[:, at])
+        if at == stop:
+            sizes[stop] = _measure(caches, len(texts), len(variants))
+        progress(at - prompt)
     seconds = (time.perf_counter() - begin) / (len(texts) * len(variants))
-    measured = np.stack(figures)  # (tokens, figure, variant, text)
-    for text in range(len(texts)):
-        for stop in stops:
-            first = max(stop - prompt - last, 0) if last else 0
-            loss, divergence, agree = measured[first : stop - prompt].mean(axis=0)[:, :, text]
+    evaluations: list[Evaluation] = []
+    for stop in stops:
+        window = [figures[n] for n in range(max(stop - last, prompt) + 1 if last else prompt + 1, stop + 1)]
+        means = np.mean(window, axis=0)  # (figure, variant, text)
+        for text in range(len(texts)):
+            loss, divergence, agree = means[:, :, text]
             evaluations += [
                 Evaluation(
                     scheme=variant.scheme.name,
                     calibrate=variant.calibrate,
                     text=text,
                     context=stop,
-                    tokens=stop - prompt - first,
+                    tokens=len(window),
                     ppl=float(np.exp(loss[i])),
                     kld=float(divergence[i]),
                     top1=float(agree[i]),
