@@ -19,7 +19,7 @@ from turboquant import backends, schemes  # before MLX: it loads a BLAS that mak
 # isort: split
 import mlx.core as mx
 
-from app.engine import fit, guard, loader, models, turn
+from app.engine import fit, guard, loader, model_folder, turn
 from app.engine.guard import LoadMarker, TooLarge
 from app.engine.loader import LoadedModel
 from app.engine.options import scheme_options
@@ -132,12 +132,12 @@ class Engine:
 
     def _load(self, command: LoadModel, stop: threading.Event) -> Iterator[Event]:
         folder = Path(command.path)
-        yield ModelLoading(str(folder), folder.name)
+        yield ModelLoading(str(folder), model_folder.display_name(folder))
         if command.at_start:
             self._marker.check(command.path)
-        found = models.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
+        found = model_folder.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
         if not command.anyway:
-            guard.check_memory(found, models.read_config(folder), command, fit.Machine.now())
+            guard.check_memory(found, model_folder.read_config(folder), command, fit.Machine.now())
         yield from self._let_go()
         self._command = None
         started = time.perf_counter()

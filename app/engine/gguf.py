@@ -27,6 +27,28 @@ Array = NDArray[Any]
 _NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "U32": "<u4"}
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a GGUF file that can be imported holds."""
+
+    architecture: str
+    context_tokens: int
+    chat_template: bool
+
+
+def examine(source: Path) -> Contents:
+    """Look at a file without importing it: its description and tensors, not its tokenizer's every token.
+
+    Raises GgufError with the reason why it can't be imported.
+    """
+    file = read(source)
+    architecture = architectures.find(file)
+    config = architectures.configuration(file, architecture)
+    architectures.check_tensors(file, architecture, config)
+    template = "tokenizer.chat_template" in file.metadata
+    return Contents(architecture.model_type, config["max_position_embeddings"], template)
+
+
 def import_gguf(
     source: Path, folder: Path, weights: WeightKind = "quantized", progress: Callable[[float], None] = lambda done: None
 ) -> Path:

@@ -26,6 +26,10 @@ class GgufError(AppError):
     """A GGUF file that can't be imported. Nothing of the import is left behind."""
 
 
+class GgufDamaged(GgufError):
+    """It is no whole GGUF file."""
+
+
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
@@ -69,11 +73,11 @@ def read(path: Path) -> GgufFile:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # ValueError: an empty file
-        raise GgufError(f"{path.name} can't be read: {error}.", detail=repr(error)) from error
+        raise GgufDamaged(f"{path.name} can't be read: {error}.", detail=repr(error)) from error
     try:
         return _Reader(content).file()
     except (struct.error, UnicodeDecodeError, OverflowError) as error:
-        raise GgufError(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
+        raise GgufDamaged(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
 
 
 def setting(meta: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
@@ -94,7 +98,7 @@ class _Reader:
 
     def file(self) -> GgufFile:
         if self.content[:4] != b"GGUF":
-            raise GgufError("This isn't a GGUF file: it doesn't begin with GGUF.")
+            raise GgufDamaged("This isn't a GGUF file: it doesn't begin with GGUF.")
         self.at = 4
         version = self.number("I")
         if version not in (2, 3):
@@ -161,6 +165,6 @@ class _Reader:
             raise GgufError(f"The tensor {name} of shape {shape} doesn't divide into blocks of {kind.weights}.")
         count = math.prod(shape) // kind.weights
         if start + offset + count * kind.size > len(self.content):
-            raise GgufError(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
+            raise GgufDamaged(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
         blocks = np.frombuffer(self.content, np.uint8, count * kind.size, start + offset).reshape(count, kind.size)
         return Tensor(name, shape, type_id, blocks)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine import fit
-from app.engine.models import ModelFolder
+from app.engine.model_folder import ModelFolder, display_name
 from app.errors import AppError
 from app.model_events import LoadModel, ModelFit
 from app.paths import write_atomic
@@ -93,7 +93,7 @@ class LoadMarker:
             return
         if marked == folder:
             raise AppError(
-                f"The program ended while it was loading {Path(folder).name} last time, so it wasn't loaded again. "
-                "Your conversations are untouched.",
+                f"The program ended while it was loading {display_name(Path(folder))} last time, so it wasn't loaded "
+                "again. Your conversations are untouched.",
                 "Choose it again to try once more, or choose a smaller model.",
             )

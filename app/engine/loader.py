@@ -16,7 +16,7 @@ from turboquant import backends, snapshot  # before MLX: it loads a BLAS that ma
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
-from app.engine import models, support
+from app.engine import model_folder, support
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo, ModelLoadProgress
 
@@ -41,8 +41,8 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     Where MLX runs on the CPU, weights become float32: its quantised product is 47 times slower there, and its float16
     attention 7 times. Raises AppError, or Interrupted when `stop` is set meanwhile; nothing is then kept in memory.
     """
-    models.require(folder)
-    config = models.read_config(folder)  # as it stands: mlx-lm lets generation_config.json replace its end tokens
+    model_folder.require(folder)
+    config = model_folder.read_config(folder)  # as it stands: mlx-lm lets generation_config.json replace its end tokens
     os.environ["HF_HUB_OFFLINE"] = "1"  # read when mlx-lm and transformers are first imported
     from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
@@ -59,20 +59,20 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
         raise
     except (MemoryError, RuntimeError) as error:
         raise AppError(
-            f"The model {folder.name} couldn't be loaded: {_first_line(error)}",
+            f"The model {model_folder.display_name(folder)} couldn't be loaded: {_first_line(error)}",
             "If memory ran out, close other programs or choose a smaller model.",
             repr(error),
         ) from error
     except Exception as error:  # other people's code over other people's files: anything may come
         raise AppError(
-            f"The model {folder.name} couldn't be loaded: {_first_line(error)}",
+            f"The model {model_folder.display_name(folder)} couldn't be loaded: {_first_line(error)}",
             "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another.",
             repr(error),
         ) from error
     backend = backends.choose()
-    ends = models.end_tokens(folder, config) | set(tokenizer.eos_token_ids)
+    ends = model_folder.end_tokens(folder, config) | set(tokenizer.eos_token_ids)
     info = ModelInfo(
-        name=folder.name,
+        name=model_folder.display_name(folder),
         path=str(folder),
         fingerprint=snapshot.fingerprint(model),
         backend=backend.name,
@@ -137,7 +137,8 @@ def _tokenizer_limit(tokenizer: Any, folder: Path) -> int:
     if isinstance(limit, int) and 0 < limit < 1 << 30:
         return limit
     raise AppError(
-        f"Neither config.json nor the tokenizer of {folder.name} says how long a conversation may get.",
+        f"Neither config.json nor the tokenizer of {model_folder.display_name(folder)} says how long a conversation "
+        "may get.",
         'Add "max_position_embeddings" to its config.json.',
     )
 

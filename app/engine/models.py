@@ -1,132 +1,233 @@
-"""Model folders: which are installed, and whether one is complete, incomplete or of a kind that can't run.
+"""The models on this machine: those made here, those in the hub's cache, folders and GGUF files that the user added.
 
-Judged from the files and config.json alone, without MLX and without running anything that came with the model.
+Reads files only: no MLX, no network, nothing that came with a model is run. Not for the window's own thread.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import functools
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from app.engine import support
+from app.engine import gguf
+from app.engine.gguf_file import GgufDamaged, GgufError
+from app.engine.model_folder import ModelFolder as ModelFolder
+from app.engine.model_folder import State
+from app.engine.model_folder import display_name as display_name
+from app.engine.model_folder import end_tokens as end_tokens
+from app.engine.model_folder import judge as judge
+from app.engine.model_folder import read_config as read_config
+from app.engine.model_folder import require as require
 from app.errors import AppError
 
-_HEADER_LIMIT_BYTES = 100 << 20
+_NO_TEMPLATE = (
+    "It has no chat template: a base model continues a text and doesn't answer. For a conversation look for its "
+    "instruction-tuned version, often named “Instruct” or “it”."
+)
 
 
 @dataclass(frozen=True)
-class ModelFolder:
-    """`reason` says what is missing, or why the model can't run; empty for a complete one."""
+class InstalledModel:
+    """`path`: what LoadModel takes; a GGUF file is to be imported first. `repo_id`: of the hub, else empty.
+
+    `reason`: what is wrong with it; `repair`: what to do about that, as a sentence and as an action (download: fetch
+    what is missing of `repo_id`; import: the GGUF file; remove: take it off the list). `note`: what else to know.
+    `deletable`: the program may delete its files; a folder of the user's own it only takes off the list.
+    """
 
     path: Path
-    state: Literal["complete", "incomplete", "unsupported"]
-    reason: str
-    weights_bytes: int
+    name: str
+    repo_id: str
+    kind: Literal["folder", "hub", "gguf"]
+    state: State
+    reason: str = ""
+    repair: str = ""
+    repair_action: Literal["", "download", "import", "remove"] = ""
+    weights_bytes: int = 0
+    disk_bytes: int = 0
+    context_tokens: int = 0
+    chat_template: bool = False
+    note: str = ""
+    deletable: bool = False
 
-    @property
-    def name(self) -> str:
-        return self.path.name
+
+def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[Path] = ()) -> list[InstalledModel]:
+    """Every model found, by name; broken ones are listed as such.
+
+    `models_dir`: the program's own. `hub_cache`: the hub's (its usual place). `added`: folders and GGUF files of the
+    user's; a folder of model folders, two levels deep, stands for these.
+    """
+    found = {model.path.absolute(): model for path in added for model in _added(path)}
+    found |= {model.path.absolute(): model for model in _in_hub_cache(hub_cache)}
+    found |= {folder.absolute(): _folder(folder, deletable=True) for folder in _folders_in(models_dir, depth=1)}
+    return sorted(found.values(), key=lambda model: (model.name.casefold(), model.path))
 
 
-def installed(models: Path) -> list[ModelFolder]:
-    """Every folder in `models` that holds a config.json, by name. A broken one is listed as such."""
-    if not models.is_dir():
-        return []
-    return [judge(entry) for entry in sorted(models.iterdir()) if (entry / "config.json").is_file()]
-
-
-def judge(folder: Path) -> ModelFolder:
-    """Look at a folder's files. Never raises for what it finds in them."""
+def delete(model: InstalledModel) -> None:
+    """Delete its files. Raises AppError; what could be deleted is gone then."""
+    if not model.deletable:
+        raise AppError(f"{model.path} is a folder of your own.", "Take it off the list, or delete it yourself.")
     try:
-        config = read_config(folder)
-        weights = sum(_checked_size(file) for file in weight_files(folder))
-    except AppError as error:
-        return ModelFolder(folder, "incomplete", error.message, 0)
-    if reason := support.unsupported(config):
-        return ModelFolder(folder, "unsupported", reason, weights)
-    if not any((folder / name).is_file() for name in support.TOKENIZER_FILES):
-        return ModelFolder(folder, "incomplete", f"The tokenizer is missing from {folder}.", weights)
-    return ModelFolder(folder, "complete", "", weights)
-
-
-def require(folder: Path) -> ModelFolder:
-    """The folder if a model can be loaded from it. Raises AppError with what is wrong and what to do."""
-    if not folder.is_dir():
-        raise AppError(f"There is no folder {folder}.", "It may have been moved or deleted: choose a model again.")
-    found = judge(folder)
-    if found.state == "incomplete":
+        shutil.rmtree(_root(model))
+    except FileNotFoundError:
+        return
+    except OSError as error:
         raise AppError(
-            f"The model {found.name} is incomplete. {found.reason} Your conversations are untouched.",
-            "Download or copy it again.",
-        )
-    if found.state == "unsupported":
-        raise AppError(f"The model {found.name} can't run here. {found.reason}", "Choose another model.")
-    return found
+            f"{model.name} couldn't be deleted: {error.strerror or error}.", "Close what uses it.", repr(error)
+        ) from error
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """config.json as an object. Raises AppError."""
-    try:
-        config = json.loads((folder / "config.json").read_bytes())
-    except FileNotFoundError as error:
-        raise AppError(f"config.json is missing from {folder}.") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise AppError(f"config.json in {folder} can't be read.", detail=repr(error)) from error
-    if not isinstance(config, dict):
-        raise AppError(f"config.json in {folder} isn't an object.")
-    return config
+def verify(model: InstalledModel, progress: Callable[[float], None] = lambda done: None) -> InstalledModel:
+    """The same model after a look at every byte that a checksum is known for: those of the hub's cache are named by it.
 
-
-def weight_files(folder: Path) -> list[Path]:
-    """The files that hold the weights; with an index, all that it names. Raises AppError when one is missing."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        try:
-            names = sorted({folder / name for name in json.loads(index.read_bytes())["weight_map"].values()})
-        except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-            raise AppError(f"{index.name} in {folder} can't be read.", detail=repr(error)) from error
-        missing = [file for file in names if not file.is_file()]
-        if missing:
-            raise AppError(f"{len(missing)} of {len(names)} weight files are missing, first {missing[0].name}.")
-        return names
-    files = sorted(folder.glob("model*.safetensors"))
-    if not files:
-        raise AppError(f"There are no weights (model.safetensors) in {folder}.")
-    return files
-
-
-def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
-    """End-of-sequence ids that config.json and generation_config.json name, each a number or a list."""
-    sources: list[Mapping[str, Any]] = list(support.parts(config))
-    try:
-        generation = json.loads((folder / "generation_config.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        generation = None  # optional, and the tokenizer's own ids are added by the loader
-    if isinstance(generation, dict):
-        sources.append(generation)
-    found: set[int] = set()
-    for source in sources:
-        ids = source.get("eos_token_id")
-        found.update(i for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
-    return found
-
-
-def _checked_size(file: Path) -> int:
-    """Bytes of a safetensors file whose header agrees with its length. Raises AppError for a cut or foreign file."""
-    try:
-        size = file.stat().st_size
+    `progress` gets 0 to 1; what it raises cancels. Other models are as they were judged.
+    """
+    blobs = [
+        file for file in (_root(model) / "blobs").glob("*") if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.name)
+    ]
+    total, done = sum(file.stat().st_size for file in blobs) or 1, 0
+    for file in blobs:
+        digest = hashlib.sha256()
+        if len(file.name) == 40:  # a small file, by its git id
+            digest = hashlib.sha1(b"blob %d\0" % file.stat().st_size)
         with file.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            if not 2 <= length <= min(size - 8, _HEADER_LIMIT_BYTES):
-                raise ValueError(f"header of {length} bytes")
-            header = json.loads(stream.read(length))
-        end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
-        whole = size == 8 + length + end
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise AppError(f"{file.name} is damaged.", detail=repr(error)) from error
-    if not whole:
-        raise AppError(f"{file.name} is cut short or damaged ({size} bytes).")
-    return size
+            while chunk := stream.read(1 << 22):
+                digest.update(chunk)
+                done += len(chunk)
+                progress(min(done / total, 1.0))
+        if digest.hexdigest() != file.name:
+            names = [link.name for link in model.path.iterdir() if link.resolve() == file.resolve()]
+            broken = ", ".join(names) or file.name
+            return _to_download(replace(model, state="damaged", reason=f"{broken} isn't as the hub has it."))
+    return model
+
+
+def _root(model: InstalledModel) -> Path:
+    """All that belongs to it: in the hub's cache blobs and snapshots."""
+    return model.path.parent.parent if model.path.parent.name == "snapshots" else model.path
+
+
+# ---------------------------------------------------------------- folders and files
+
+
+def _added(path: Path) -> Iterator[InstalledModel]:
+    if not path.exists():
+        reason = f"There is nothing at {path} any more."
+        yield InstalledModel(
+            path, path.stem, "", "folder", "incomplete", reason, "Take it off the list, or put it back.", "remove"
+        )
+    elif path.is_file():
+        yield _gguf(path)
+    else:
+        yield from (_folder(folder, deletable=False) for folder in _folders_in(path, depth=2))
+        yield from map(_gguf, sorted(path.glob("*.gguf")))
+
+
+def _folders_in(path: Path, depth: int) -> Iterator[Path]:
+    """`path` itself if it looks like a model, else the models in it. What is being written has a hidden name."""
+    if (path / "config.json").is_file():
+        yield path
+    elif depth and path.is_dir():
+        for entry in sorted(path.iterdir()):
+            if entry.is_dir() and not entry.name.startswith("."):
+                yield from _folders_in(entry, depth - 1)
+
+
+def _folder(folder: Path, deletable: bool) -> InstalledModel:
+    found = judge(folder)
+    broken = found.state in ("incomplete", "damaged")
+    return InstalledModel(
+        folder,
+        found.name,
+        "",
+        "folder",
+        found.state,
+        found.reason,
+        repair="Copy or download it again." if broken else "",
+        weights_bytes=found.weights_bytes,
+        disk_bytes=_disk_bytes(folder),
+        context_tokens=found.context_tokens,
+        chat_template=found.chat_template,
+        note=_NO_TEMPLATE if found.state == "complete" and not found.chat_template else "",
+        deletable=deletable,
+    )
+
+
+def _gguf(path: Path) -> InstalledModel:
+    status = path.stat()
+    size = status.st_size
+    try:
+        contents = _examined(path, size, status.st_mtime_ns)
+    except GgufError as error:
+        state: State = "damaged" if isinstance(error, GgufDamaged) else "unsupported"
+        return InstalledModel(path, path.stem, "", "gguf", state, error.message, error.hint, disk_bytes=size)
+    return InstalledModel(
+        path,
+        path.stem,
+        "",
+        "gguf",
+        "complete",
+        repair="Import it: a copy is made that can be loaded.",
+        repair_action="import",
+        weights_bytes=size,
+        disk_bytes=size,
+        context_tokens=contents.context_tokens,
+        chat_template=contents.chat_template,
+        note="" if contents.chat_template else _NO_TEMPLATE,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _examined(path: Path, size: int, changed_ns: int) -> gguf.Contents:
+    """Reading a file's description takes up to a second: once for each state of the file."""
+    return gguf.examine(path)
+
+
+# ---------------------------------------------------------------- the hub's cache
+
+
+def _in_hub_cache(cache: Path | None) -> Iterator[InstalledModel]:
+    """Also what huggingface_hub's own scan leaves out, because a file of it is missing: that is what needs a repair."""
+    from huggingface_hub import constants
+
+    cache = cache or Path(constants.HF_HUB_CACHE)
+    for repository in sorted(cache.glob("models--*")):
+        waiting = any((repository / "blobs").glob("*.incomplete"))
+        snapshot = _newest(repository)
+        if waiting or (snapshot / "config.json").is_symlink() or (snapshot / "config.json").is_file():
+            repo_id = repository.name.removeprefix("models--").replace("--", "/")
+            yield _of_hub(snapshot, repo_id, _disk_bytes(repository), waiting)
+
+
+def _newest(repository: Path) -> Path:
+    """The snapshot that is the main branch's, else the latest; the repository itself where there is none."""
+    try:
+        main = repository / "snapshots" / (repository / "refs" / "main").read_text().strip()
+    except (OSError, ValueError):
+        main = repository / "snapshots"
+    if main.parent.name == "snapshots" and main.is_dir():
+        return main
+    snapshots = [folder for folder in (repository / "snapshots").glob("*") if folder.is_dir()]
+    return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=repository)
+
+
+def _disk_bytes(folder: Path) -> int:
+    return sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
+
+
+def _of_hub(path: Path, repo_id: str, size: int, waiting: bool) -> InstalledModel:
+    model = replace(
+        _folder(path, deletable=True), name=repo_id.split("/")[-1], repo_id=repo_id, kind="hub", disk_bytes=size
+    )
+    if model.state == "incomplete" and waiting:
+        model = replace(model, reason="Its download isn't finished.")
+    return _to_download(model) if model.state in ("incomplete", "damaged") else model
+
+
+def _to_download(model: InstalledModel) -> InstalledModel:
+    return replace(model, repair="Download it again: what is whole of it is kept.", repair_action="download")
