@@ -6,8 +6,9 @@ import fcntl
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import platformdirs
@@ -36,6 +37,9 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     (_CACHE / _worker).mkdir(parents=True, exist_ok=True)
     os.environ |= {"TMPDIR": str(_CACHE / _worker), "NUMBA_CACHE_DIR": str(_CACHE / _worker / "numba")}
 
+if TYPE_CHECKING:
+    from tests.faults.hub import LoopbackHub
+
 import turboquant  # noqa: E402, F401  (loads OpenBLAS, which must come before the first import of mlx)
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
@@ -60,6 +64,24 @@ def turboquant_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home for data, cache and settings, of this test alone."""
     monkeypatch.setenv("TURBOQUANT_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+@pytest.fixture
+def loopback_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LoopbackHub]:
+    """A hub on this machine that huggingface_hub takes for the hub, with a cache and an account of this test alone."""
+    from huggingface_hub import close_session, constants
+
+    from tests.faults.hub import LoopbackHub
+
+    with LoopbackHub() as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.partition("/{")[2]
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{hub.url}/{{{template}")
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "hf-login"))
+        yield hub
+        close_session()
 
 
 @pytest.fixture(scope="session")

@@ -89,20 +89,23 @@ class DownloadJob:
 
     # ------------------------------------------------------------ what it does
 
-    async def run(self) -> None:
-        """Raises HubError, AppError, OSError or what huggingface_hub and its client raise; what has come is kept."""
+    async def run(self, on_planned: Callable[[], None]) -> None:
+        """Fetch, verify and publish; `on_planned()` when commit and files are known, and so worth keeping.
+
+        Raises HubError, AppError, OSError or what huggingface_hub and its client raise; what has come is kept.
+        """
         self._verified.clear()
         self._speed = _Speed()
         try:
             planned = bool(self.files)
             if not planned:
-                await self._plan()
+                await self._plan(on_planned)
             try:
                 await self._fetch_model()
             except (RevisionNotFoundError, EntryNotFoundError):
                 if not planned:  # an old plan may be of a version that is gone; files that stayed are found again
                     raise
-                await self._plan()
+                await self._plan(on_planned)
                 await self._fetch_model()
         finally:
             self._note = ""
@@ -114,7 +117,7 @@ class DownloadJob:
         self._model.withdraw(self.files)
         self._have = {}
 
-    async def _plan(self) -> None:
+    async def _plan(self, on_planned: Callable[[], None]) -> None:
         self._note = "Asking the hub…"
         retries = Retries(self._tools.patience, self._set_note)
         while True:
@@ -124,6 +127,8 @@ class DownloadJob:
             except HubError as error:
                 await retries.after(error)
         self._note = ""
+        self._have = {file.name: self._on_disk(file) for file in self.files}
+        on_planned()
 
     async def _fetch_model(self) -> None:
         self._model.prepare()

@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class Downloads:
 
     def _download(self, repo_id: str) -> None:
         job = self._jobs.get(repo_id)
-        if job is None:
+        if job is None or job.state == "done":  # once more: its newest version
             job = self._jobs[repo_id] = DownloadJob(repo_id, self._tools)
         elif job.state == "running":
             return
@@ -123,7 +124,9 @@ class Downloads:
         for job in self._jobs.values():
             if job.state == "queued" and len(self._tasks) < self._at_once and job.repo_id not in self._tasks:
                 job.state = "running"
-                self._tasks[job.repo_id] = self._loop.create_task(self._perform(job))
+                self._tasks[job.repo_id] = task = self._loop.create_task(self._perform(job))
+                # Not at the end of _perform: a task that is cancelled before its first step never gets there.
+                task.add_done_callback(partial(self._ended, job))
                 self._changed(job)
         if self._tasks and not self._ticking:
             self._ticking = True
@@ -131,7 +134,7 @@ class Downloads:
 
     async def _perform(self, job: DownloadJob) -> None:
         try:
-            await job.run()
+            await job.run(partial(self._changed, job))
             job.state = "done"
         except asyncio.CancelledError:
             pass  # whoever cancelled it has said what it is now
@@ -139,9 +142,10 @@ class Downloads:
             job.state, job.error = "failed", explain(error, job.repo_id, token=job.with_token)
             if not isinstance(error, AppError):
                 log.warning("the download of %s failed: %s", job.repo_id, job.error.detail)
-        finally:
-            del self._tasks[job.repo_id]
-            self._settle(job)
+
+    def _ended(self, job: DownloadJob, _: asyncio.Task[None]) -> None:
+        del self._tasks[job.repo_id]
+        self._settle(job)
 
     def _settle(self, job: DownloadJob) -> None:
         """A job has come to rest: tell it, and let the next one begin."""

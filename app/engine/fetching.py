@@ -28,7 +28,6 @@ from app.hub_events import HubFile
 
 T = TypeVar("T")
 
-_CHUNK_BYTES = 1 << 20
 _HASHED_AT_ONCE = 16 << 20
 _ENOUGH_BYTES = 1 << 20  # an attempt that brought this much wasn't in vain
 
@@ -139,7 +138,7 @@ class Fetcher:
                 out.truncate(start)
                 out.seek(start)
                 progress.received(start)
-                async for chunk in response.aiter_bytes(_CHUNK_BYTES):
+                async for chunk in response.aiter_bytes():  # as they come: a size would hold bytes back
                     if start + len(chunk) > file.size_bytes:
                         raise Unexpected("more came than the hub has listed")
                     _write(out, chunk)

@@ -68,6 +68,7 @@ class LoopbackHub:
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.rate = 0.0  # bytes a second of every body; 0: no limit
+        self.ranges = True  # whether they are honoured
         self.lock = threading.Lock()
         self.closing = threading.Event()
         self._server = _Server(("127.0.0.1", port), _Handler)
@@ -295,7 +296,8 @@ class _Handler(BaseHTTPRequestHandler):
         start, status, total = 0, 200, blob.size
         if fault := self.server.hub.strike(self.place, ("longer", "shorter")):
             total += 7 if fault.kind == "longer" else -7
-        if asked := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if asked and self.server.hub.ranges:
             start, status = int(asked[1]), 206
             if start >= total:
                 self._head(416, {"Content-Range": f"bytes */{total}", "Content-Length": "0"})
