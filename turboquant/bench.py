@@ -32,6 +32,7 @@ ASYNC_STEPS = 8  # on a GPU: submitted together
 CPU_BYTES = 256 << 20  # of float32 keys and values that the layers share; on a GPU a 16th of what is free
 SECONDS = 15.0  # after which a race takes no further turn
 TILE = 4096  # tokens that are dequantised together
+LATER = 512  # tokens of a later turn's prompt
 
 Step = Callable[[], Any]
 Statistic = Callable[[Sequence[float]], float]
@@ -78,7 +79,8 @@ class Operation:
 
     encode: `tokens` tokens are packed (MLX: affine, 4 bits). dequantise: `tokens` packed ones are laid out (likewise).
     step: a whole decode step behind `tokens` tokens: one is added, attended from, and packed when its turn comes
-    (mlx-lm's KVCache and MLX's attention, in the type that models have on this device).
+    (mlx-lm's KVCache and MLX's attention, in the type that models have on this device). prefill: the attention of a
+    later prompt of LATER tokens behind `tokens` packed ones (MLX: behind plain ones).
     """
 
     operation: str
@@ -193,6 +195,28 @@ def steps(shape: Shape, schemes: Sequence[str], *, repeats: int = 5) -> list[Ope
 
     ms = _race({"mlx": mlx()} | {scheme: ours(scheme) for scheme in schemes}, layers * block, repeats)
     return [_operation("step", shape, scheme, ms[scheme], ms["mlx"]) for scheme in schemes]
+
+
+def prefill(
+    shape: Shape, schemes: Sequence[str], *, repeats: int = 5, statistic: Statistic = median
+) -> list[Operation]:
+    """A later turn's prompt: `shape.tokens` are packed, LATER more are raw and attend to all."""
+    scale, kind = shape.head_dim**-0.5, model_type()
+    query, (keys,), (values,) = _random(replace(shape, tokens=shape.tokens + LATER), 1, kind)
+    queries = mx.random.normal((1, query.shape[1], LATER, shape.head_dim)).astype(kind)
+    mx.eval(queries)
+
+    def ours(scheme: str) -> Step:
+        first, rest = slice(0, shape.tokens), slice(shape.tokens, None)
+        cache = _packed(scheme, query, keys[:, :, first], values[:, :, first])
+        cache.update_and_fetch(keys[:, :, rest], values[:, :, rest])
+        return lambda: cache.attend(queries, scale, "causal")
+
+    def mlx() -> Any:
+        return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask="causal")
+
+    ms = _race({"mlx": mlx} | {scheme: ours(scheme) for scheme in schemes}, 1, repeats, statistic)
+    return [_operation("prefill", shape, scheme, ms[scheme], ms["mlx"]) for scheme in schemes]
 
 
 def seconds_of_steps(shape: Shape, rows: Sequence[Row]) -> float:

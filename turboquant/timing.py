@@ -13,6 +13,7 @@ from turboquant.measuring import load, model_folder
 from turboquant.schemes import parse
 
 LENGTHS = (1024, 4096, 16384, 65536, 131072)
+PREFILL = 8192  # tokens that a later prompt is timed behind, at most
 SCHEMES = "turbo4,turbo3,turbo2,turbo0v4"
 RANDOM_MODEL = "3b"
 
@@ -61,8 +62,11 @@ def _attention(options: argparse.Namespace, schemes: Sequence[str]) -> int:
             _say(f"{tokens} tokens: whole steps are left out, one turn of them takes {seconds:.0f} s")
             continue
         operations += bench.steps(shape, schemes)
-    shape = bench.Shape(1, options.head_dim, options.kv_heads, options.group)
-    operations += bench.operations(shape, schemes, repeats=options.repeats)
+    if rows:
+        shape = bench.Shape(min(PREFILL, rows[-1].T), options.head_dim, options.kv_heads, options.group)
+        _say(f"a prompt of {bench.LATER} tokens behind {shape.tokens}, then packing and laying out")
+        operations += bench.prefill(shape, schemes)
+        operations += bench.operations(shape, schemes, repeats=options.repeats)
     measured, others = [asdict(row) for row in rows], [asdict(row) for row in operations]
     summary = {"machine": bench.machine(), "backend": backends.choose().name, "rows": measured, "operations": others}
     terminal.show(options, summary, measured)

@@ -41,6 +41,7 @@ def test_bench_measures_side_by_side(capsys: pytest.CaptureFixture[str]) -> None
     found = [(row["operation"], row["tokens"], row["scheme"]) for row in result["operations"]]
     assert found == [
         *(("step", tokens, scheme) for tokens in (256, 300) for scheme in ("turbo4", "turbo0v2")),
+        *(("prefill", 300, scheme) for scheme in ("turbo4", "turbo0v2")),
         ("encode", 64, "turbo4"),
         ("dequantise", bench.TILE, "turbo4"),
     ]
@@ -50,7 +51,7 @@ def test_bench_measures_side_by_side(capsys: pytest.CaptureFixture[str]) -> None
 def test_what_mlx_has_no_counterpart_for_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     result = answer(capsys, "bench", "--tokens", "200", "--schemes", "turbo3", *SMALL, "--head-dim", "80")
     assert [row["mlx_affine4_ms"] for row in result["rows"]] == [None]
-    assert [row["mlx_ms"] is None for row in result["operations"]] == [False, True, True]
+    assert [row["mlx_ms"] is None for row in result["operations"]] == [False, False, True, True]
 
 
 def test_lengths_that_do_not_fit_are_left_out_and_named(
