@@ -203,3 +203,51 @@ class DownloadRow(QWidget):
 def share(status: hv.DownloadStatus) -> float:
     """How much of it is here, from 0 to 1."""
     return min(1.0, status.done_bytes / status.total_bytes) if status.total_bytes else 0.0
+
+
+class DownloadPlace(QWidget):
+    """Shows the row of one model's download while it is under way or failed; takes no room otherwise.
+
+    `changed` when a row comes or goes, `account_clicked` as the row's.
+    """
+
+    changed = Signal()
+    account_clicked = Signal()
+
+    def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hub, self._repo_id = hub, ""
+        self.row: DownloadRow | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        hub.download_changed.connect(self.on_download_changed)
+        hub.download_removed.connect(self.on_download_removed)
+        self.hide()
+
+    def follow(self, repo_id: str) -> None:
+        """Of this model from now on; of none where it is empty."""
+        self._repo_id = repo_id
+        self._update()
+
+    def on_download_changed(self, status: hv.DownloadStatus) -> None:
+        if status.repo_id == self._repo_id and (self.row is None or status.state == "done"):
+            self._update()
+            self.changed.emit()
+
+    def on_download_removed(self, repo_id: str) -> None:
+        if repo_id == self._repo_id:
+            self._update()
+            self.changed.emit()
+
+    def _update(self) -> None:
+        status = self._hub.downloads.get(self._repo_id)
+        wanted = status if status is not None and status.state != "done" else None
+        if self.row is not None and (wanted is None or self.row.status.repo_id != wanted.repo_id):
+            self.row.hide()
+            self.row.deleteLater()
+            self.row = None
+        if wanted is not None and self.row is None:
+            self.row = DownloadRow(self._hub, wanted, self, title=self.tr("Download"))
+            self.row.account_clicked.connect(self.account_clicked)
+            self._column.addWidget(self.row)
+        self.setVisible(self.row is not None)

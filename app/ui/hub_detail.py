@@ -11,7 +11,7 @@ from app import hub_events as hv
 from app.errors import AppError
 from app.events import FitJudged, JudgeFit
 from app.ui import formats
-from app.ui.download_row import DownloadRow, short_name
+from app.ui.download_row import DownloadPlace, short_name
 from app.ui.hub_link import Hub
 from app.ui.model_detail import DetailPane
 from app.ui.model_link import ModelLink
@@ -35,12 +35,13 @@ class HubDetail(DetailPane):
         self.load.clicked.connect(self.on_load)
         self.page = self.add_button(self.tr("Open its page"))
         self.page.clicked.connect(self.on_page)
-        self.row: DownloadRow | None = None
+        self.place = DownloadPlace(hub)
+        self.place.changed.connect(self.refresh)
+        self.place.account_clicked.connect(self.account_clicked)
+        self.extra.addWidget(self.place)
         self.trouble: TroubleCard | None = None
         hub.described.connect(self.on_described)
         hub.describe_failed.connect(self.on_describe_failed)
-        hub.download_changed.connect(self.on_download_changed)
-        hub.download_removed.connect(self.on_download_removed)
         models.fit_judged.connect(self.on_fit_judged)
 
     @property
@@ -56,6 +57,7 @@ class HubDetail(DetailPane):
         if not same:
             self.details = None
             self._drop_trouble()
+            self.place.follow(model.repo_id)
             self.show_title(short_name(model.repo_id), model.repo_id)
             self.fit.show_words(self.tr("Working out what it takes…"))
             self._hub.ask(hv.Describe(model.repo_id))
@@ -71,10 +73,7 @@ class HubDetail(DetailPane):
         model = self.model
         if model is None:
             return
-        status = self._hub.downloads.get(model.repo_id)
-        path = self._path()
-        under_way = status is not None and status.state != "done"
-        self._show_row(status if under_way else None)
+        path, under_way = self._path(), self.place.row is not None
         self.page.setVisible(self.details is not None)
         self.load.setVisible(bool(path) and not under_way)
         self.download.setVisible(not path and not under_way)
@@ -135,16 +134,6 @@ class HubDetail(DetailPane):
             return ""
         return self.tr("{0} tokens").format(formats.count(model.context_tokens))
 
-    def _show_row(self, status: hv.DownloadStatus | None) -> None:
-        if self.row is not None and (status is None or self.row.status.repo_id != status.repo_id):
-            self.row.hide()
-            self.row.deleteLater()
-            self.row = None
-        if status is not None and self.row is None:
-            self.row = DownloadRow(self._hub, status, title=self.tr("Download"))
-            self.row.account_clicked.connect(self.account_clicked)
-            self.extra.insertWidget(0, self.row)
-
     def _show_trouble(self, error: AppError) -> None:
         self._drop_trouble()
         self.trouble = TroubleCard(error)
@@ -188,14 +177,6 @@ class HubDetail(DetailPane):
                 self.fit.show_fit(event.fit)
             else:
                 self.fit.show_words(self.tr("What it takes here can't be predicted: {0}").format(event.reason))
-
-    def on_download_changed(self, status: hv.DownloadStatus) -> None:
-        if status.repo_id == self.repo_id and (self.row is None or status.state == "done"):
-            self.refresh()
-
-    def on_download_removed(self, repo_id: str) -> None:
-        if repo_id == self.repo_id:
-            self.refresh()
 
     # ------------------------------------------------------------ what the user does
 

@@ -298,6 +298,7 @@ class MainWindow(QMainWindow):
     def on_open_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
         if folder:
+            self.models_page.on_this_computer.add(Path(folder))
             self.load_model(folder)
 
     def load_model(self, path: str) -> None:
@@ -309,7 +310,9 @@ class MainWindow(QMainWindow):
         self.models_page.begin(self.chat.scheme)
 
     def on_dropped(self, path: Path) -> None:
-        self.load_model(str(path))
+        self.pages.show_models()
+        self.models_page.begin(self.chat.scheme, installed=True)
+        self.models_page.installed.add(path)
 
     def on_downloads_changed(self) -> None:
         self._downloads_shown.setVisible(bool(self.hub.downloads))

@@ -67,8 +67,8 @@ class ModelBrowser(QWidget):
         hub.search_failed.connect(self.on_search_failed)
         hub.curated.connect(self.on_curated)
         hub.described.connect(self.on_described)
-        hub.download_changed.connect(self.on_downloads_changed)
-        hub.download_removed.connect(self.on_downloads_changed)
+        hub.download_changed.connect(self.on_download_changed)
+        hub.download_removed.connect(self.on_download_removed)
 
     def _place(self) -> None:
         side = QWidget(self)
@@ -239,8 +239,16 @@ class ModelBrowser(QWidget):
         )
         self._show_rows()
 
-    def on_downloads_changed(self, _which: object) -> None:
-        self._show_rows()
+    def on_download_changed(self, status: hv.DownloadStatus) -> None:
+        self.on_download_removed(status.repo_id)
+
+    def on_download_removed(self, repo_id: str) -> None:
+        model = self._model(repo_id)
+        if model is not None:
+            self.list.set_entry(self.entry(model))
+
+    def _model(self, repo_id: str) -> hv.HubModel | None:
+        return next((m for m in (*self._curated, *self._found) if m.repo_id == repo_id), None)
 
     def refresh(self) -> None:
         """Other models are installed than before."""
@@ -292,10 +300,9 @@ class ModelBrowser(QWidget):
         return (self.tr("runs"), "good") if model.support == "supported" else ("", "muted")
 
     def on_chosen(self, repo_id: str) -> None:
-        model = next((m for m in (*self._found, *self._curated) if m.repo_id == repo_id), None)
-        if model is None:
-            return
-        self.detail.show_model(model)
+        model = self._model(repo_id)
+        if model is not None:
+            self.detail.show_model(model)
 
     def _show_trouble(self, error: AppError) -> None:
         self._drop_trouble()

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMenu, QProgressBar, QToolButton, QWidget
 
+from app.engine.model_folder import display_name
 from app.events import ModelInfo
 from app.settings import Settings
 from app.ui import formats, theme
@@ -128,7 +129,7 @@ class ModelButton(QWidget):
         menu.clear()
         menu.setLayoutDirection(QApplication.layoutDirection())  # the button's own is turned round
         for path in self.recent():
-            entry = menu.addAction(Path(path).name)
+            entry = menu.addAction(display_name(Path(path)))
             entry.setData(path)
             entry.setToolTip(path)
             entry.setCheckable(True)

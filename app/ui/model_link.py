@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app import events as ev
+from app.engine.model_folder import display_name
 from app.errors import AppError
 from app.ui.turn import EngineLink
 
@@ -49,7 +50,7 @@ class ModelLink(QObject):
     # ------------------------------------------------------------ commands
 
     def load(self, command: ev.LoadModel) -> None:
-        self.loading, self._cancelled = Path(command.path).name, False
+        self.loading, self._cancelled = display_name(Path(command.path)), False
         self.changed.emit()
         self._engine.submit(command)
 

@@ -71,6 +71,13 @@ class _Entries(QAbstractListModel):
         self.rows = list(rows)
         self.endResetModel()
 
+    def set_row(self, entry: Entry) -> None:
+        """The same model known anew."""
+        at = self.row_of(entry.key)
+        if at >= 0 and self.rows[at] != entry:
+            self.rows[at] = entry
+            self.dataChanged.emit(self.index(at), self.index(at))
+
     def row_of(self, key: str) -> int:
         return next((n for n, row in enumerate(self.rows) if isinstance(row, Entry) and row.key == key), -1)
 
@@ -211,6 +218,10 @@ class ModelList(QListView):
         self._quiet = False
         if before and not self.current:
             self.chosen.emit("")
+
+    def set_entry(self, entry: Entry) -> None:
+        """One that is shown already, as it is now."""
+        self._entries.set_row(entry)
 
     def choose(self, key: str) -> None:
         row = self._entries.row_of(key) if key else -1

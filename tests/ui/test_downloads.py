@@ -53,9 +53,9 @@ def test_a_download_is_seen_on_every_page(downloading: Bench) -> None:
     assert row(downloading).words.text() == "1.00 of 2.50 GB · 20.0 MB/s · 1 min left"
     window.on_models()
     detail = window.models_page.browser.detail
-    assert detail.row is not None
-    assert detail.row.isVisible()
-    assert detail.row.words.text() == row(downloading).words.text()
+    assert detail.place.row is not None
+    assert detail.place.row.isVisible()
+    assert detail.place.row.words.text() == row(downloading).words.text()
     assert not detail.download.isVisible()
     entry = next(e for e in window.models_page.browser.list.entries() if e.key == QWEN)
     assert entry.badge == "40%"
@@ -90,7 +90,7 @@ def test_pause_resume_cancel(downloading: Bench) -> None:
     assert not downloading.window.downloads_button.card.rows
     assert not downloading.window.downloads_button.card.isVisible()
     assert not downloading.window.downloads_button.isVisible()
-    assert downloading.window.models_page.browser.detail.row is None
+    assert downloading.window.models_page.browser.detail.place.row is None
 
 
 def test_a_failed_download_says_why_here_and_above_the_chat_and_is_tried_again(
