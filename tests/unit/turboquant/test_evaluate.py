@@ -1,4 +1,4 @@
-"""Variants side by side in one batch: each sees what it would see alone, and the figures are those of the real cache."""
+"""Variants side by side in one batch: each sees what it would alone, and the figures are those of the real cache."""
 
 from __future__ import annotations
 
