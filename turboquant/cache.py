@@ -8,37 +8,40 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.cache import create_attention_mask
 
-from turboquant import attention, backends
-from turboquant.calibration import SEGMENT
-from turboquant.codec import MAX_NORM, key_codec, value_codec
-from turboquant.errors import NeedsRebuild, TurboQuantError
-from turboquant.layer import Layer
+from turboquant import attention, windows
+from turboquant.codec import MAX_NORM
+from turboquant.errors import TurboQuantError
+from turboquant.packing import Packing
 from turboquant.schemes import NONE, Scheme, parse
-from turboquant.segments import Buffer, PackedBuffer, Policy
-from turboquant.split import AnyCodec, can_split, split_key_codec
+from turboquant.segments import Buffer, Policy
 
 DECODE_ROWS = 32  # a step of at most so many tokens behind a raw prompt is decoding (one, or a draft's), not prefill
-REQUANTISED_ROWS = 4096  # rows decoded at a time, so that requantising a layer needs little memory
-
-Method = Literal["unchanged", "empty", "encoded", "requantised", "rebuild"]
+LONG_PROMPT = 4096  # raw tokens; a prompt that goes on is packed while it does
 
 
-class TurboQuantCache(Layer):
+class TurboQuantCache(Packing):
     """Keys and values of one layer under a scheme; takes the place of mlx-lm's KVCache.
 
+    With a `window` of tokens, of which the first `keep` stay, it takes the place of RotatingKVCache.
     Arrays are (B, kv heads, T, head dim). Raw tokens are kept in 16 bits: in the model's own type, or in float16 when
     the model computes in float32. `reason` says why nothing is packed although the scheme would, else it's empty.
     """
 
-    def __init__(self, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True) -> None:
-        super().__init__(parse(scheme), policy or Policy(), calibrate)
-        self.backend = backends.choose()
+    def __init__(
+        self,
+        scheme: Scheme | str,
+        *,
+        policy: Policy | None = None,
+        calibrate: bool = True,
+        window: int = 0,
+        keep: int = 0,
+    ) -> None:
+        super().__init__(parse(scheme), policy or Policy(), calibrate, window, keep)
         self.model_dtype = mx.float16  # of the newest keys
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TurboQuantCache:
@@ -53,8 +56,10 @@ class TurboQuantCache(Layer):
     def size(self) -> int:
         return self.offset
 
-    def make_mask(self, *args: Any, **kwargs: Any) -> Any:
-        return create_attention_mask(*args, offset=self.offset, **kwargs)
+    def make_mask(self, N: int, return_array: bool = False, window_size: int | None = None) -> Any:
+        if self.window:
+            return windows.mask(N, self.offset, self.window, window_size, return_array)
+        return create_attention_mask(N, offset=self.offset, return_array=return_array, window_size=window_size)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Add keys (B, H, L, Dk) and values (B, H, L, Dv); returns `keys_and_values`."""
@@ -62,14 +67,27 @@ class TurboQuantCache(Layer):
         if values.shape[:3] != keys.shape[:3] or (self.shape not in (None, shape) and not self.empty()):
             raise ValueError(f"Keys {keys.shape} and values {values.shape} don't fit this cache, {self.shape}.")
         self.shape = shape
-        if self.can_pack and not self.packing and self.offset and 0 < keys.shape[2] <= DECODE_ROWS:
-            self.begin_packing()
+        self.slide()
         if self.packing:
             self._flush()
+        elif self.can_pack and self._prompt_ended(keys.shape[2]):
+            self.begin_packing()
         self.tail_keys.append(_raw(keys))
         self.tail_values.append(_raw(values))
         self.model_dtype = keys.dtype
         return self.keys_and_values()
+
+    def fill(self, keys: mx.array, values: mx.array, offset: int) -> None:
+        """Hold these rows as `offset` tokens in all: the newest of them, behind those that a window keeps."""
+        self.update_and_fetch(keys, values)
+        self.dropped = offset - self.held
+        if self.dropped:
+            self._keep_apart()
+
+    def _prompt_ended(self, rows: int) -> bool:
+        """Whether a step of `rows` more tokens is one of decoding, or the prompt too long to go on raw."""
+        steps = 0 < rows <= DECODE_ROWS or self.rewound
+        return not self.empty() and (steps or self.tail_keys.count >= LONG_PROMPT)
 
     def keys_and_values(self) -> tuple[mx.array, mx.array]:
         """Every key (B, H, T, Dk) and value (B, H, T, Dv) while all are raw; afterwards placeholders of their shape.
@@ -77,24 +95,36 @@ class TurboQuantCache(Layer):
         Attention over a packed cache comes through `attend_fetched`; who reads the placeholders past it gets NaN.
         """
         if self.packing:
+            assert self.shape is not None
+            batch, heads, *dims = self.shape
             nothing = mx.array(float("nan"), self.model_dtype)
-            shape = (*self.tail_keys.view().shape[:2], self.offset)
-            fetched = [
-                mx.broadcast_to(nothing, (*shape, b.view().shape[-1])) for b in (self.tail_keys, self.tail_values)
-            ]
+            keys, values = (mx.broadcast_to(nothing, (batch, heads, self.held - self.hidden, dim)) for dim in dims)
         else:
-            fetched = [b.view().astype(self.model_dtype) for b in (self.tail_keys, self.tail_values)]
-        attention.lend(self, fetched[0])
-        return fetched[0], fetched[1]
+            keys = self._raw_in_sight(self.first_keys, self.tail_keys)
+            values = self._raw_in_sight(self.first_values, self.tail_values)
+        attention.lend(self, keys)
+        return keys, values
+
+    def _raw_in_sight(self, first: Buffer, tail: Buffer) -> mx.array:
+        rows = tail.view(self.hidden)
+        joined = mx.concatenate([first.view(), rows], axis=2) if first.count else rows
+        return joined.astype(self.model_dtype)
 
     def is_trimmable(self) -> bool:
-        return True
+        """Whether any number of tokens can be trimmed; of a window that has moved on `can_trim` says which."""
+        return self.dropped == 0
 
     def trim(self, n: int) -> int:
-        """Forget the newest n tokens; returns how many that were. What stays, stays exactly as it is."""
+        """Forget the newest n tokens; returns how many that were. What stays, stays exactly as it is.
+
+        A window that doesn't hold what it would then see forgets nothing and returns 0.
+        """
+        self.rewound = True
         n = max(0, min(n, self.offset))
-        keep = self.offset - n
-        if keep == 0:
+        if not self.can_trim(n):
+            return 0
+        keep = self.held - n
+        if keep <= 0:
             self.clear()
             return n
         for keys, values, begin in (
@@ -106,6 +136,7 @@ class TurboQuantCache(Layer):
             keys.truncate(left)
             values.truncate(left)
         self.calibration.truncate(self.body_values.count)
+        self.hidden = max(0, min(self.hidden, self.held - self.first_keys.count))
         return n
 
     @property
@@ -141,7 +172,8 @@ class TurboQuantCache(Layer):
         A model that changes them in between (repeats heads, say) can't be served from packed tokens: seen during
         prefill, it makes the layer stay raw.
         """
-        held = (self.tail_keys.view().shape[1], self.offset)
+        assert self.shape is not None
+        held = (self.shape[1], self.held - self.hidden)
         if keys.shape[1:3] != held or values.shape[1:3] != held:
             if self.packing:
                 raise TurboQuantError(
@@ -164,186 +196,6 @@ class TurboQuantCache(Layer):
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
             self.calibration.observe(queries, self.tail_keys.view().shape[1])
         return self.backend.attend(queries, self.stretches(), scale, mask, sinks)
-
-    # ------------------------------------------------------------------ packing
-
-    def begin_packing(self) -> None:
-        """`compress`, unless attention hasn't come through `attend_fetched`: then the layer stays raw and says why."""
-        if self.attended or self.packing or self.empty() or not self.can_pack:
-            self.compress()
-        else:
-            self.obstacle = "its attention doesn't go through mlx-lm's shared function"
-
-    def compress(self) -> None:
-        """Begin the second phase now: set the first tokens apart, pack what the policy allows, evaluate this layer."""
-        if self.packing or not self.can_pack or self.empty():
-            return
-        self.packing = True
-        first = min(self.policy.first, self.tail_keys.count)
-        for head, tail in ((self.first_keys, self.tail_keys), (self.first_values, self.tail_values)):
-            head.append(tail.view(0, first))
-        packed = self._flush(dropped=first)
-        if packed == 0:
-            self.tail_keys.drop_first(first)
-            self.tail_values.drop_first(first)
-        # one layer at a time: the next layer's work isn't begun before this one's raw tokens are free
-        mx.eval(*self.all_arrays())
-
-    def _flush(self, dropped: int = 0) -> int:
-        """Pack what is due, skipping the tail's first `dropped` rows (kept elsewhere). Returns the rows packed."""
-        due = self.policy.flushable(self.tail_keys.count - dropped)
-        if due == 0:
-            return 0
-        self._pack(self.tail_keys.view(dropped), self.tail_values.view(dropped), due)
-        self.tail_keys.drop_first(dropped + due)
-        self.tail_values.drop_first(dropped + due)
-        return due
-
-    def _pack(self, keys: mx.array, values: mx.array, rows: int) -> None:
-        """Encode the first `rows` of raw keys and values into the body; what is behind them only informs the offset."""
-        codec = value_codec(values.shape[-1], self.scheme.value_bits)
-        if isinstance(self.body_values, Buffer):
-            self.body_values = PackedBuffer(codec)
-        if not self.scheme.key_bits:
-            assert isinstance(self.body_keys, Buffer)
-            self.body_keys.append(keys[:, :, :rows])
-            self.body_values.append(self.backend.encode(values[:, :, :rows], codec))
-            return
-        keys = self._without_bias(keys)
-        for block, offset in self._blocks(keys, rows):
-            if self.body_keys.count == 0:
-                self.body_keys = PackedBuffer(self._key_codec(keys.shape[-1]))
-            assert isinstance(self.body_keys, PackedBuffer)
-            key_rows, value_rows = self.backend.encode_pair(
-                keys[:, :, block],
-                self.body_keys.codec,
-                values[:, :, block],
-                codec,
-                offset,
-                self.calibration.channel_scale,
-                self.calibration.channel_order,
-            )
-            self.body_keys.append(key_rows)
-            self.body_values.append(value_rows)
-
-    def _without_bias(self, keys: mx.array) -> mx.array:
-        """`keys`, bound for the end of the body, without the layer's key bias where that pays."""
-        if self.key_bias is None or not self.calibration.enabled:
-            return keys
-        start, heads = self.first_keys.count + self.body_keys.count, keys.shape[1]
-        if self.body_keys.count == 0:
-            self.without_bias = self.key_bias.pays(keys[:, :, :SEGMENT], start)
-        if not self.without_bias:
-            return keys
-        return keys.astype(mx.float32) - self.key_bias.rows(start, start + keys.shape[2], heads)
-
-    def _key_codec(self, dim: int) -> AnyCodec:
-        """For keys packed from now on: split where the policy wants it and the order of channels is known."""
-        bits = self.scheme.key_bits
-        if self.calibration.channel_order is None or bits not in self.policy.split or not can_split(dim):
-            return key_codec(dim, bits)
-        return split_key_codec(dim, bits)
-
-    def _blocks(self, keys: mx.array, rows: int) -> Iterator[tuple[slice, mx.array | None]]:
-        """The first `rows` keys, bound for the end of the body, in blocks that share an offset."""
-        done = 0
-        while done < rows:
-            share, offset = self.calibration.offset_for(self.body_keys.count, rows - done, keys[:, :, done:])
-            yield slice(done, done + share), offset
-            done += share
-
-    # ------------------------------------------------------------------ another scheme
-
-    def method(self, scheme: Scheme) -> Method:
-        """What `switch` to `scheme` would have to do, from what is still held exactly."""
-        if scheme == self.scheme:
-            return "unchanged"
-        if self.empty():
-            return "empty"
-        if self.body_values.count == 0:
-            return "encoded"
-        if self._reason(scheme):
-            return "rebuild"
-        held, wanted = self.scheme, scheme
-        keys_kept = wanted.key_bits == held.key_bits
-        values_kept = wanted.value_bits == held.value_bits
-        from_packed_keys = held.key_bits and not keys_kept
-        from_packed_values = held.value_bits and not values_kept
-        if (from_packed_keys and not 0 < wanted.key_bits < held.key_bits) or (
-            from_packed_values and not 0 < wanted.value_bits < held.value_bits
-        ):
-            return "rebuild"
-        return "requantised" if from_packed_keys or from_packed_values else "encoded"
-
-    def switch(self, scheme: Scheme) -> Method:
-        """Hold the same tokens under `scheme`. Raises NeedsRebuild, nothing changed, where packed data can't serve."""
-        method = self.method(scheme)
-        if method == "rebuild":
-            raise NeedsRebuild(
-                f"{scheme} keeps more than the {self.scheme} cache still holds. The cache is unchanged; "
-                "prefill the tokens again to rebuild it."
-            )
-        before, self.scheme = self.scheme, scheme
-        if method in ("unchanged", "empty"):
-            return method
-        if self.body_values.count == 0:
-            self.body_keys, self.body_values = Buffer(), Buffer()  # of the old codec, emptied by a trim
-            if not self.can_pack:
-                self._unsplit()
-            else:
-                self.compress()
-            return method
-        if scheme.key_bits != before.key_bits:
-            self._repack_keys()
-        if scheme.value_bits != before.value_bits:
-            self._repack_values()
-        mx.eval(*self.all_arrays())
-        return method
-
-    def _unsplit(self) -> None:
-        """Back to the first phase: one raw stretch (nothing is packed)."""
-        if not self.packing:
-            return
-        keys = [b.view() for b in (self.first_keys, self.tail_keys) if b.count]
-        values = [b.view() for b in (self.first_values, self.tail_values) if b.count]
-        calibration = self.calibration
-        self.clear()
-        self.calibration = calibration
-        self.tail_keys.append(mx.concatenate(keys, axis=2))
-        self.tail_values.append(mx.concatenate(values, axis=2))
-
-    def _repack_keys(self) -> None:
-        old, calibration = self.body_keys, self.calibration
-        if isinstance(old, Buffer):  # exact keys: calibrate on them, as at a transition
-            self.body_keys = Buffer()  # so that segments are counted anew
-            exact = self._without_bias(old.view())
-            for block, offset in self._blocks(exact, old.count):
-                if self.body_keys.count == 0:
-                    self.body_keys = PackedBuffer(self._key_codec(exact.shape[-1]))
-                assert isinstance(self.body_keys, PackedBuffer)
-                statistics = offset, calibration.channel_scale, calibration.channel_order
-                self.body_keys.append(self.backend.encode(exact[:, :, block], self.body_keys.codec, *statistics))
-            return
-        fresh = PackedBuffer(self._key_codec(old.codec.dim))
-        starts = calibration.segment_starts or (0,)
-        for g, (start, stop) in enumerate(zip(starts, (*starts[1:], old.count), strict=True)):
-            offset = None if calibration.offsets is None else calibration.offsets[:, :, g]
-            statistics = offset, calibration.channel_scale, calibration.channel_order
-            for row in range(start, stop, REQUANTISED_ROWS):
-                part = old.view(row, min(row + REQUANTISED_ROWS, stop))
-                fresh.append(self.backend.encode(old.codec.decode(part, *statistics), fresh.codec, *statistics))
-                mx.eval(*fresh.arrays())
-        self.body_keys = fresh
-
-    def _repack_values(self) -> None:
-        old = self.body_values
-        assert isinstance(old, PackedBuffer)
-        fresh = PackedBuffer(value_codec(old.codec.dim, self.scheme.value_bits))
-        for row in range(0, old.count, REQUANTISED_ROWS):
-            values = old.codec.decode(old.view(row, min(row + REQUANTISED_ROWS, old.count)))
-            fresh.append(self.backend.encode(values, fresh.codec))
-            mx.eval(*fresh.arrays())
-        self.body_values = fresh
 
 
 def _raw(x: mx.array) -> mx.array:

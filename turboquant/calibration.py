@@ -70,6 +70,17 @@ class Calibration:
         else:
             self.offsets = self.channel_scale = self.channel_order = None
 
+    def drop_first(self, rows: int, held: int) -> None:
+        """The body, of `held` rows, loses its oldest `rows`. The scale stays, also where nothing else does."""
+        if self.offsets is None:
+            return
+        if rows >= held:
+            self.offsets, self.segment_starts = None, ()
+            return
+        gone = sum(start <= rows for start in self.segment_starts) - 1
+        self.offsets = self.offsets[:, :, gone:]
+        self.segment_starts = tuple(max(start - rows, 0) for start in self.segment_starts[gone:])
+
     def named_arrays(self) -> dict[str, mx.array]:
         named = {name: getattr(self, name) for name in ARRAYS}
         return {name: array for name, array in named.items() if array is not None}

@@ -108,7 +108,9 @@ def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: in
         used, allocated = sum(size[0] for size in sizes), sum(size[1] for size in sizes)
     else:
         shape = (1, main.kv_heads, main.key_dim, main.value_dim)
-        used, allocated = layer_bytes(shape, NONE if reason else scheme, tokens)
+        used, allocated = layer_bytes(
+            shape, NONE if reason else scheme, tokens, window=main.window, keep=getattr(main.fresh, "keep", 0)
+        )
     return LayerForecast(
         index,
         " + ".join(plan.kind(part) for part in group),

@@ -6,7 +6,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from turboquant import calibration
+from turboquant import calibration, windows
 from turboquant.calibration import Calibration
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import SnapshotMismatch, UnpackableHeadDim
@@ -26,11 +26,17 @@ class Layer:
     value dim, known from the first tokens on. `packing`: the second phase has begun. `attended`: attention has come
     through the cache, so that packed tokens will be reached. `key_bias`: the layer's, where it has one;
     `without_bias`: the packed keys are stored without it.
+
+    `rewound`: it was trimmed, as after rejected drafts.
+
+    `window`: how many of the newest tokens count, the first `keep` included, which never leave; 0: all do. The others
+    are `hidden` when they leave, and `dropped` (the count of those) block by block.
     """
 
-    def __init__(self, scheme: Scheme, policy: Policy, calibrate: bool) -> None:
+    def __init__(self, scheme: Scheme, policy: Policy, calibrate: bool, window: int = 0, keep: int = 0) -> None:
         self.scheme = scheme
-        self.policy = policy
+        self.window, self.keep = window, keep
+        self.policy = windows.policy(policy, window, keep) if window else policy
         self.obstacle = ""
         self.shape: tuple[int, int, int, int] | None = None
         self.attended = False
@@ -40,17 +46,28 @@ class Layer:
 
     def clear(self) -> None:
         """Forget every token."""
-        self.packing = self.without_bias = False
+        self.packing = self.without_bias = self.rewound = False
         self.calibration = Calibration(self.calibration.enabled)
+        self.hidden = self.dropped = 0
         self.first_keys, self.first_values = Buffer(step=5), Buffer(step=5)
-        self.tail_keys, self.tail_values = Buffer(step=128), Buffer(step=128)
-        self.body_keys: Buffer | PackedBuffer = Buffer()
-        self.body_values: Buffer | PackedBuffer = Buffer()
+        step = windows.tail_step(self.policy) if self.window else 128
+        self.tail_keys, self.tail_values = Buffer(step), Buffer(step)
+        self.body_keys: Buffer | PackedBuffer = Buffer(self.body_step)
+        self.body_values: Buffer | PackedBuffer = Buffer(self.body_step)
+
+    @property
+    def body_step(self) -> int:
+        return windows.BODY_STEP if self.window else 256
+
+    @property
+    def held(self) -> int:
+        """Tokens held, those out of sight too."""
+        return self.first_keys.count + self.body_values.count + self.tail_keys.count
 
     @property
     def offset(self) -> int:
-        """Tokens held."""
-        return self.first_keys.count + self.body_values.count + self.tail_keys.count
+        """Tokens seen: those held and those that left a window."""
+        return self.dropped + self.held
 
     def empty(self) -> bool:
         return self.offset == 0
@@ -58,9 +75,10 @@ class Layer:
     @property
     def reason(self) -> str:
         """Why nothing is packed although the scheme would; else empty."""
-        return self._reason(self.scheme)
+        return self.reason_under(self.scheme)
 
-    def _reason(self, scheme: Scheme) -> str:
+    def reason_under(self, scheme: Scheme) -> str:
+        """Why nothing would be packed under `scheme`, which compresses; else empty."""
         if not scheme.compresses:
             return ""
         try:
@@ -68,6 +86,8 @@ class Layer:
                 check_dim(self.shape[3])
                 if scheme.key_bits:
                     check_dim(self.shape[2])
+                if self.window:
+                    return windows.unpackable(self.shape, scheme, self.window, self.policy, self.keep)
         except UnpackableHeadDim as error:
             return str(error)
         return self.obstacle
@@ -85,7 +105,14 @@ class Layer:
 
     @property
     def used_bytes(self) -> int:
-        return sum(b.used_bytes for b in self._buffers()) + self.calibration.nbytes
+        return self.bytes_in_sight(*self._buffers()) + self.calibration.nbytes
+
+    def bytes_in_sight(self, *buffers: Buffer | PackedBuffer) -> int:
+        """Of these buffers the rows in use that a window hasn't left behind."""
+        body = min(self.hidden, self.body_values.count)
+        hidden = {id(b): body for b in (self.body_keys, self.body_values)}
+        hidden |= {id(b): self.hidden - body for b in (self.tail_keys, self.tail_values)}
+        return sum(b.row_bytes * (b.count - hidden.get(id(b), 0)) for b in buffers)
 
     def stretches(self) -> Stretches:
         return Stretches(
@@ -100,7 +127,52 @@ class Layer:
             self.calibration.channel_scale,
             self.calibration.channel_order,
             self.key_bias if self.without_bias else None,
+            self.hidden,
+            self.dropped,
         )
+
+    # ------------------------------------------------------------------ a window's tokens
+
+    def slide(self) -> None:
+        """Before a step: hide what its first token doesn't see, drop what is a block further away."""
+        if not self.window:
+            return
+        self.hidden = self.held - min(self.offset, self.window - 1)
+        if self.hidden:
+            self._keep_apart()
+        if self.hidden and not self.keep and self.first_keys.count:
+            self._drop(min(self.hidden, self.first_keys.count), self.first_keys, self.first_values)
+        if self.hidden >= windows.reserve(self.policy) + self.policy.block:
+            far = self.hidden - windows.reserve(self.policy)
+            packed = min(far, self.body_values.count)
+            self.calibration.drop_first(packed, self.body_values.count)
+            self._drop(packed, self.body_keys, self.body_values)
+            self._drop(far - packed, self.tail_keys, self.tail_values)
+
+    def _keep_apart(self) -> None:
+        """Those that never leave, before others do: from then on they don't lie in one row."""
+        missing = min(self.keep - self.first_keys.count, self.tail_keys.count)
+        if missing > 0:
+            self._set_apart(missing)
+            self.tail_keys.drop_first(missing)
+            self.tail_values.drop_first(missing)
+
+    def _drop(self, rows: int, *buffers: Buffer | PackedBuffer) -> None:
+        if rows:
+            for buffer in buffers:
+                buffer.drop_first(rows)
+            self.hidden -= rows
+            self.dropped += rows
+
+    def _set_apart(self, rows: int) -> None:
+        """Copy the tail's first `rows` to the first tokens."""
+        if rows:
+            self.first_keys.append(self.tail_keys.view(0, rows))
+            self.first_values.append(self.tail_values.view(0, rows))
+
+    def can_trim(self, n: int) -> bool:
+        """Whether without its newest n tokens the layer would hold all that a window then sees."""
+        return self.dropped == 0 or n >= self.offset or self.held - n >= self.window - 1
 
     # ------------------------------------------------------------------ in a file
 
@@ -124,6 +196,7 @@ class Layer:
             "scheme": self.scheme.name,
             "obstacle": self.obstacle,
             "shape": self.shape,
+            "window": [self.window, self.keep, self.dropped, self.hidden],
             "packing": self.packing,
             "attended": self.attended,
             "calibrate": self.calibration.enabled,
@@ -155,7 +228,9 @@ class Layer:
         first, tail, block, *split = description["policy"]
         self.policy = Policy(first, tail, block, *map(tuple, split))
         self.calibration = Calibration(description["calibrate"])
+        self.window, self.keep, dropped, hidden = description.get("window", (0, 0, 0, 0))
         self.clear()
+        self.dropped, self.hidden = dropped, hidden
         self.obstacle = description["obstacle"]
         self.shape = None if description["shape"] is None else tuple(description["shape"])
         self.packing = description["packing"]
@@ -177,7 +252,7 @@ class Layer:
             ours = make(codecs[side]["dim"], bits) if bits else None
             if ours is None or ours.identity() | {"trials": ours.trials} != codecs[side]:
                 raise SnapshotMismatch(f"The cached {side} were packed by another codec: {codecs[side]}.")
-            setattr(self, f"body_{side}", PackedBuffer(ours))
+            setattr(self, f"body_{side}", PackedBuffer(ours, self.body_step))
         for name, buffer in zip(_NAMES, self._buffers(), strict=True):
             if isinstance(buffer, PackedBuffer):
                 if name + ".words" in arrays:

@@ -8,9 +8,10 @@ from typing import Any
 from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
 
-from turboquant import key_bias
-from turboquant.cache import Method, TurboQuantCache
+from turboquant import key_bias, windows
+from turboquant.cache import TurboQuantCache
 from turboquant.errors import NeedsRebuild, UnpackableHeadDim
+from turboquant.packing import Method
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Policy
@@ -43,7 +44,8 @@ def make_cache(
         if reason := obstacle(parts):
             setattr(cache, _REASON, reason)
         else:
-            caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate)
+            window, keep = getattr(cache, "max_size", 0), getattr(cache, "keep", 0)
+            caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate, window=window, keep=keep)
             caches[i].key_bias = key_bias.of_layer(layers[i])
     return caches
 
@@ -51,22 +53,30 @@ def make_cache(
 def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]:
     """Caches of `scheme` that hold what mlx-lm's `caches` of this model hold, packed at once, one layer at a time.
 
-    Layers that can't be packed, and caches of other kinds than mlx-lm's plain KVCache, are passed on as they are. There
-    are no query statistics: keys get offsets only. Raises NeedsRebuild as `switch` does, for caches of this library.
+    Layers that can't be packed, and caches of other kinds than mlx-lm's KVCache and RotatingKVCache, are passed on as
+    they are. There are no query statistics: keys get offsets only. Raises NeedsRebuild as `switch` does, for caches of
+    this library.
     """
     converted = make_cache(model, scheme)
     for i, (fresh, old) in enumerate(zip(converted, caches, strict=True)):
         if isinstance(old, TurboQuantCache):
             old.switch(parse(scheme))
             converted[i] = old
-        elif not isinstance(fresh, TurboQuantCache) or type(old) is not KVCache:
+        elif not isinstance(fresh, TurboQuantCache) or not _same_kind(fresh, old):
             setattr(old, _REASON, getattr(fresh, _REASON, f"a {type(old).__name__} can't be converted"))
             converted[i] = old
         elif not old.empty():
-            keys, values = old.keys_and_values()
-            fresh.update_and_fetch(keys, values)
+            rows = map(old._temporal_order, (old.keys, old.values)) if fresh.window else old.keys_and_values()
+            fresh.fill(*rows, old.offset)
             fresh.compress()
     return converted
+
+
+def _same_kind(fresh: TurboQuantCache, old: Any) -> bool:
+    """Whether mlx-lm's `old` cache keeps the tokens that `fresh` is to keep."""
+    if type(old) is RotatingKVCache:
+        return (old.max_size, old.keep) == (fresh.window, fresh.keep)
+    return type(old) is KVCache and not fresh.window
 
 
 def compress(caches: list[Any]) -> None:
@@ -85,7 +95,7 @@ def describe(caches: list[Any]) -> list[LayerReport]:
     reports = []
     for i, cache in enumerate(caches):
         if isinstance(cache, TurboQuantCache):
-            kind, reason = "attention", cache.reason
+            kind, reason = "sliding window" if cache.window else "attention", cache.reason
             scheme = None if reason else cache.scheme.name
         else:
             kind, reason, scheme = type(cache).__name__, getattr(cache, _REASON, "not planned by turboquant"), None
@@ -123,11 +133,9 @@ def obstacle(parts: tuple[CacheTrace, ...]) -> str:
     part, cache = parts[0], parts[0].fresh
     if part.joined:
         return f"one cache of several ({', '.join(kind(part) for part in parts)}): stays raw"
-    if isinstance(cache, RotatingKVCache):
-        return f"sliding window of {cache.max_size} tokens: stays raw in this version"
     if isinstance(cache, ArraysCache):
         return "keeps a recurrent state, no keys and values"
-    if type(cache) is not KVCache:
+    if type(cache) not in (KVCache, RotatingKVCache):
         return f"its {type(cache).__name__} is of a kind that stays raw"
     if part.latent:
         return "multi-head latent attention: the latents stay raw"
@@ -139,13 +147,16 @@ def obstacle(parts: tuple[CacheTrace, ...]) -> str:
 
 
 def dimension_obstacle(part: CacheTrace, scheme: Scheme) -> str:
-    """Why keys and values of these dims can't be packed; empty where they can."""
+    """Why keys and values of these dims, or of so short a window, aren't packed; empty where they are."""
     try:
         check_dim(part.value_dim)
         if scheme.key_bits:
             check_dim(part.key_dim)
     except UnpackableHeadDim as error:
         return str(error)
+    if isinstance(part.fresh, RotatingKVCache) and scheme.compresses:
+        shape, window, keep = (1, part.kv_heads, part.key_dim, part.value_dim), part.window, part.fresh.keep
+        return windows.unpackable(shape, scheme, window, windows.policy(Policy(), window, keep), keep)
     return ""
 
 

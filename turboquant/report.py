@@ -8,10 +8,11 @@ from typing import Any, cast
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
+from turboquant import windows
 from turboquant.cache import TurboQuantCache
 from turboquant.plan import packable
 from turboquant.schemes import NONE, RAW_BYTES, Scheme, parse
-from turboquant.segments import PackedBuffer, Policy
+from turboquant.segments import PackedBuffer, Policy, capacity
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def measure(caches: list[Any]) -> CacheReport:
     """Counts the arrays that the caches hold; nothing is derived from nominal bits."""
     ours = packable(caches)
     others = [cache for cache in caches if not isinstance(cache, TurboQuantCache)]
-    packed = sum(b.used_bytes for c in ours for b in (c.body_keys, c.body_values) if isinstance(b, PackedBuffer))
+    packed = sum(c.bytes_in_sight(b) for c in ours for b in (c.body_keys, c.body_values) if isinstance(b, PackedBuffer))
     statistics = sum(c.calibration.nbytes for c in ours)
     used = sum(c.used_bytes for c in ours)
     other = sum(_state_bytes(c) for c in others)
@@ -53,7 +54,7 @@ def measure(caches: list[Any]) -> CacheReport:
         raw_bytes=used - packed - statistics,
         statistics_bytes=statistics,
         other_bytes=other,
-        raw_tokens=max((c.offset - c.body_values.count for c in ours), default=0),
+        raw_tokens=max((c.held - c.body_values.count for c in ours), default=0),
         layers_compressed=sum(c.packing and c.can_pack for c in ours),
         layers_total=len(caches),
     )
@@ -70,31 +71,55 @@ def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
         if cache.empty():
             continue
         assert cache.shape is not None
-        total += layer_bytes(cache.shape, NONE if cache.reason else wanted, tokens, cache.policy)[0]
+        layer_scheme = NONE if cache.reason_under(wanted) else wanted
+        total += layer_bytes(cache.shape, layer_scheme, tokens, cache.policy, cache.window, cache.keep)[0]
     return total
 
 
 def layer_bytes(
-    shape: tuple[int, int, int, int], scheme: Scheme, tokens: int, policy: Policy | None = None
+    shape: tuple[int, int, int, int],
+    scheme: Scheme,
+    tokens: int,
+    policy: Policy | None = None,
+    window: int = 0,
+    keep: int = 0,
 ) -> tuple[int, int]:
-    """Used and allocated bytes of a layer of `shape` (batch, kv heads, key dim, value dim), as `predict` means it."""
+    """Used and allocated bytes of a layer of `shape` (batch, kv heads, key dim, value dim), as `predict` means it.
+
+    `policy` is the layer's own; by default the one that the library gives a layer with that window.
+    """
     batch, heads, key_dim, value_dim = shape
-    policy = policy or Policy()
+    policy = policy or (windows.policy(Policy(), window, keep) if window else Policy())
     raw_row = batch * heads * (key_dim + value_dim) * RAW_BYTES
     packed_row = batch * heads * scheme.bytes_per_token(key_dim, value_dim)
+    if window:
+        return _window_bytes(raw_row, packed_row if scheme.compresses else 0, tokens, policy, window, keep)
     if not scheme.compresses:
-        return raw_row * tokens, raw_row * _capacity(tokens, 128)
+        return raw_row * tokens, raw_row * capacity(tokens, 128)
     raw = policy.raw_tokens(tokens)
     first = min(policy.first, tokens)
-    rows = _capacity(first, 5) + _capacity(raw - first, 128)
+    rows = capacity(first, 5) + capacity(raw - first, 128)
     return (
         raw_row * raw + packed_row * (tokens - raw),
-        raw_row * rows + packed_row * _capacity(tokens - raw, 256),
+        raw_row * rows + packed_row * capacity(tokens - raw, 256),
     )
 
 
-def _capacity(rows: int, step: int) -> int:
-    return rows // step * step + step if rows else 0
+def _window_bytes(
+    raw_row: int, packed_row: int, tokens: int, policy: Policy, window: int, keep: int
+) -> tuple[int, int]:
+    """As `layer_bytes`; a `packed_row` of 0 means that all stays raw."""
+    first, packed, tail, hidden = windows.rows(tokens, window, policy, keep)
+    step = windows.tail_step(policy)
+    if not packed_row:
+        apart = first if keep and hidden else 0
+        rest = first - apart + packed + tail
+        return raw_row * min(tokens, window), raw_row * (capacity(apart, 5) + capacity(rest, step))
+    in_sight = packed - min(hidden, packed), tail - max(hidden - packed, 0)
+    return (
+        raw_row * (first + in_sight[1]) + packed_row * in_sight[0],
+        raw_row * (capacity(first, 5) + capacity(tail, step)) + packed_row * capacity(packed, windows.BODY_STEP),
+    )
 
 
 def _fp16_bytes(cache: TurboQuantCache) -> int:
@@ -102,7 +127,8 @@ def _fp16_bytes(cache: TurboQuantCache) -> int:
         return 0
     assert cache.shape is not None
     batch, heads, key_dim, value_dim = cache.shape
-    return batch * heads * (key_dim + value_dim) * RAW_BYTES * cache.offset
+    tokens = min(cache.offset, cache.window or cache.offset)
+    return batch * heads * (key_dim + value_dim) * RAW_BYTES * tokens
 
 
 def _tokens(cache: Any) -> int:

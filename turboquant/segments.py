@@ -25,7 +25,7 @@ class Policy:
     first: int = 4
     tail: int = 32
     block: int = 64
-    split: tuple[int, ...] = ()
+    split: tuple[int, ...] = WIDTHS
 
     def __post_init__(self) -> None:
         if wrong := set(self.split) - set(WIDTHS):
@@ -40,6 +40,11 @@ class Policy:
     def raw_tokens(self, tokens: int) -> int:
         """Raw tokens of a compressed sequence that was prefilled to `tokens` and never trimmed."""
         return tokens - self.flushable(tokens - min(self.first, tokens))
+
+
+def capacity(rows: int, step: int) -> int:
+    """Rows that a buffer growing in `step`s allocates for `rows`; none for none."""
+    return rows // step * step + step if rows else 0
 
 
 class Buffer:
@@ -64,8 +69,7 @@ class Buffer:
 
     def _allocate(self, like: mx.array, rows: int) -> mx.array:
         # always a row to spare: what fills an array wholly would replace it, and a slice would keep its parent alive
-        capacity = rows // self.step * self.step + self.step
-        return mx.zeros((*like.shape[:2], capacity, *like.shape[3:]), dtype=like.dtype)
+        return mx.zeros((*like.shape[:2], capacity(rows, self.step), *like.shape[3:]), dtype=like.dtype)
 
     def view(self, start: int = 0, stop: int | None = None) -> mx.array:
         """Rows start..stop (default: all in use)."""
@@ -86,8 +90,12 @@ class Buffer:
             self.array = None
 
     @property
+    def row_bytes(self) -> int:
+        return 0 if self.array is None else self.array.nbytes // self.array.shape[2]
+
+    @property
     def used_bytes(self) -> int:
-        return 0 if self.array is None else self.array.nbytes // self.array.shape[2] * self.count
+        return self.row_bytes * self.count
 
     @property
     def allocated_bytes(self) -> int:
@@ -100,10 +108,10 @@ class Buffer:
 class PackedBuffer:
     """Growing words (B, H, capacity, W) and norms (B, H, capacity) of one codec."""
 
-    def __init__(self, codec: AnyCodec) -> None:
+    def __init__(self, codec: AnyCodec, step: int = 256) -> None:
         self.codec = codec
-        self.words = Buffer()
-        self.norms = Buffer()
+        self.words = Buffer(step)
+        self.norms = Buffer(step)
 
     def append(self, packed: Packed) -> None:
         self.words.append(packed.words)
@@ -111,6 +119,10 @@ class PackedBuffer:
 
     def view(self, start: int = 0, stop: int | None = None) -> Packed:
         return Packed(self.words.view(start, stop), self.norms.view(start, stop))
+
+    def drop_first(self, n: int) -> None:
+        self.words.drop_first(n)
+        self.norms.drop_first(n)
 
     def truncate(self, count: int) -> None:
         self.words.truncate(count)
@@ -121,8 +133,12 @@ class PackedBuffer:
         return self.words.count
 
     @property
+    def row_bytes(self) -> int:
+        return self.words.row_bytes + self.norms.row_bytes
+
+    @property
     def used_bytes(self) -> int:
-        return self.words.used_bytes + self.norms.used_bytes
+        return self.row_bytes * self.count
 
     @property
     def allocated_bytes(self) -> int:
@@ -139,7 +155,10 @@ class Stretches:
     The tail is in order after the body, the body after the first tokens. `offsets` (B, H, G, Dk), `channel_scale` and
     `channel_order` (B, H, Dk) belong to packed keys: key t of the body, in segment g, was stored as
     (k - offsets[g]) * channel_scale, and segment g starts at body row `segment_starts[g]` (ascending, the first is 0).
-    With a `key_bias`, k is the key without it, and row 0 of the body is the sequence's position `first_keys.count`.
+    With a `key_bias`, k is the key without it, and row 0 of the body is the sequence's `position`.
+
+    Of a sliding window, the oldest `hidden` rows of body and tail are out of sight, and `dropped` tokens before them
+    aren't held any more. Masks have a column for each of the `visible` tokens.
     """
 
     first_keys: Buffer
@@ -153,7 +172,17 @@ class Stretches:
     channel_scale: mx.array | None = None
     channel_order: mx.array | None = None
     key_bias: KeyBias | None = None
+    hidden: int = 0
+    dropped: int = 0
 
     @property
     def tokens(self) -> int:
         return self.first_keys.count + self.body_values.count + self.tail_keys.count
+
+    @property
+    def visible(self) -> int:
+        return self.tokens - self.hidden
+
+    @property
+    def position(self) -> int:
+        return self.first_keys.count + self.dropped

@@ -158,6 +158,8 @@ def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
         raise SnapshotMismatch(f"A layer was stored as {layer['class']}, the model uses {type(fresh).__name__}.")
     arrays = {name: _read(file, dtype, shape) for name, dtype, shape in layer["arrays"]}
     if isinstance(fresh, TurboQuantCache):
+        if layer["cache"].get("window", [0, 0])[:2] != [fresh.window, fresh.keep]:
+            raise SnapshotMismatch("A layer was stored with another sliding window than the model's.")
         fresh.restore(layer["cache"], arrays)
         return fresh
     items = [*arrays.items(), *layer["scalars"].items()]

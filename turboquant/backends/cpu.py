@@ -104,7 +104,7 @@ class NumbaBackend(ReferenceBackend):
         mx.eval(queries, *[a for b in _buffers(kv) for a in b.arrays()])
         bias = np.zeros((batch * heads, rows, 0), np.float32)
         if kv.key_bias is not None and kv.body_keys.count:
-            start = kv.first_keys.count
+            start = kv.position
             scores = _floats(kv.key_bias.scores(queries, start, start + kv.body_keys.count, heads))
             bias = scores.reshape(batch * heads, rows, -1) * np.float32(scale * LOG2_E)
         q = _floats(queries).reshape(batch * heads, rows, key_dim) * np.float32(scale * LOG2_E)
@@ -128,6 +128,7 @@ class NumbaBackend(ReferenceBackend):
         counts = np.array([[kv.first_keys.count], [kv.tail_keys.count], [values.count]])
         begins = np.array([[0], [kv.tokens - kv.tail_keys.count], [kv.first_keys.count]])
         limits = np.minimum(kv.tokens - newest - begins, counts)
+        hidden = min(kv.hidden, values.count)
         # enough pieces for every core, and none shorter than a few blocks
         pieces = max(1, min(-(-2 * numba.get_num_threads() // (batch * heads)), kv.tokens // (4 * TOKENS)))
         out = np.zeros((batch * heads, rows, value_dim), np.float32)
@@ -144,6 +145,7 @@ class NumbaBackend(ReferenceBackend):
             value_signs[0],
             kv.tail_keys.array.dtype == mx.bfloat16,
             limits,
+            np.array([0, kv.hidden - hidden, hidden]),
             sink,
             np.full((batch * heads, pieces, rows), LOWEST, np.float32),
             np.zeros((batch * heads, pieces, rows), np.float32),

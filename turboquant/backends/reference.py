@@ -67,14 +67,15 @@ class ReferenceBackend:
     def attend(
         self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
     ) -> mx.array:
-        """softmax(scale * q k^T + mask) v over all stretches, (B, Hq, L, Dv) in the queries' dtype.
+        """softmax(scale * q k^T + mask) v over what is visible, (B, Hq, L, Dv) in the queries' dtype.
 
-        `mask`: None, "causal" (the L queries are the newest tokens), or an array that broadcasts to (B, Hq, L, tokens).
+        `mask`: None, "causal" (the L queries are the newest tokens), or an array that broadcasts to (B, Hq, L,
+        visible).
         """
         batch, query_heads = queries.shape[:2]
         kv_heads = kv.tail_keys.view().shape[1]
         group = query_heads // kv_heads
-        per_head = 2 * batch * kv.tokens * queries.shape[-1] * mx.float32.size
+        per_head = 2 * batch * kv.visible * queries.shape[-1] * mx.float32.size
         step = max(1, min(kv_heads, WORKING_BYTES // max(per_head, 1)))
         outputs = []
         for h in range(0, kv_heads, step):
@@ -111,18 +112,22 @@ class ReferenceBackend:
         queries = queries.astype(dtype)
 
         def rows(begin: int, end: int) -> tuple[mx.array, mx.array]:
-            return self._rows(kv, "keys", heads, begin, end, dtype), self._rows(kv, "values", heads, begin, end, dtype)
+            return visible("keys", begin, end), visible("values", begin, end)
+
+        def visible(part: Part, begin: int, end: int) -> mx.array:
+            parts = [self._rows(kv, part, heads, low, high, dtype) for low, high in _held(kv, begin, end)]
+            return parts[0] if len(parts) == 1 else mx.concatenate(parts, axis=2)
 
         value_dim = kv.tail_values.view().shape[-1]
         row_bytes = queries.shape[0] * (heads.stop - heads.start) * (queries.shape[-1] + value_dim) * dtype.size
-        if row_bytes * kv.tokens <= WORKING_BYTES:
+        if row_bytes * kv.visible <= WORKING_BYTES:
             out = mx.fast.scaled_dot_product_attention(
-                queries, *rows(0, kv.tokens), scale=scale, mask=mask, sinks=sinks
+                queries, *rows(0, kv.visible), scale=scale, mask=mask, sinks=sinks
             )
         else:
             column_bytes = 3 * mx.float32.size * queries.size // queries.shape[-1]  # scores, weights, mask
             tile = max(WORKING_BYTES // (row_bytes + column_bytes), 1)
-            out = tiles.attend(queries, rows, kv.tokens, tile, scale, mask, sinks).astype(dtype)
+            out = tiles.attend(queries, rows, kv.visible, tile, scale, mask, sinks).astype(dtype)
         if isinstance(values, PackedBuffer) and values.count:
             assert isinstance(values.codec, Codec)
             out = values.codec.rotation.inverse(out).astype(dtype)
@@ -157,7 +162,7 @@ class ReferenceBackend:
                 lifted = codec.rotate(kv.offsets[:, heads], *channels)
                 rows = rows + lifted[:, :, _segment_of_row(kv.segment_starts, body.count)[low:high]]
             if part == "keys" and kv.key_bias is not None:
-                start = kv.first_keys.count
+                start = kv.position
                 bias = kv.key_bias.rows(start + low, start + high, kv.tail_keys.view().shape[1])[:, heads]
                 rows = rows + codec.rotate(mx.broadcast_to(bias, rows.shape), *channels)
             parts.append(rows)
@@ -183,6 +188,14 @@ def _channels(kv: Stretches, heads: slice) -> tuple[mx.array | None, mx.array | 
 def _for_group(group: int, *arrays: mx.array | None) -> Iterator[mx.array | None]:
     """What belongs to kv heads (B, H, D), for their query heads (B, H * group, D)."""
     return (None if array is None else mx.repeat(array, group, axis=1) for array in arrays)
+
+
+def _held(kv: Stretches, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Which tokens held the visible ones begin..end are: those before and those behind the hidden ones."""
+    first = kv.first_keys.count if kv.hidden else kv.tokens
+    for low, high, hidden in ((begin, min(end, first), 0), (max(begin, first), end, kv.hidden)):
+        if low < high:
+            yield low + hidden, high + hidden
 
 
 def _within(

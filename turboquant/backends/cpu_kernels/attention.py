@@ -177,7 +177,7 @@ def _of_head(stretch, h):
 @inner
 def _piece(
     h, piece, pieces, q, order, fold, mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values,
-    tail_keys, tail_values, brain, limits, m, total, key_room, value_room, score_room,
+    tail_keys, tail_values, brain, limits, hidden, m, total, key_room, value_room, score_room,
 ):  # fmt: skip
     """One head's share number `piece` of its tokens; the body comes last, with queries that are rotated for it."""
     rows, dim = q.shape[1:]
@@ -204,9 +204,11 @@ def _piece(
                         query[r, j] = q[h, r, order[h % order.shape[0], j]] * fold[h % fold.shape[0], j]
                     for p in range(mixers.shape[0]):
                         rotate(query[r, p * size : (p + 1) * size], mixers[p])
+        low = hidden[stretch]
+        seen = max(tokens - low, 0)
         _tokens(
-            query, stretch_keys, stretch_values, piece * tokens // pieces, (piece + 1) * tokens // pieces, brain,
-            limits[stretch], lifted[h], segments, extra, m, total, sums, others, keys, values, scores, scales,
+            query, stretch_keys, stretch_values, low + piece * seen // pieces, low + (piece + 1) * seen // pieces,
+            brain, limits[stretch], lifted[h], segments, extra, m, total, sums, others, keys, values, scores, scales,
         )  # fmt: skip
 
 
@@ -239,7 +241,7 @@ def _merge(m, total, value_room, sink, mixer, signs, out):
 @entry
 def attend(
     q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values, tail_keys,
-    tail_values, value_mixer, value_signs, brain, limits, sink, m, total, key_room, value_room, score_room, out,
+    tail_values, value_mixer, value_signs, brain, limits, hidden, sink, m, total, key_room, value_room, score_room, out,
 ):  # fmt: skip
     """softmax over all tokens, times the values, to out (BH, rows, value dim; zeroed).
 
@@ -249,10 +251,10 @@ def attend(
     added to the body's scores. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms
     (BH, capacity), table, bits, split); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer,
     value_signs: the rotation of packed values, else of another size. limits (3, L): how many tokens of first, tail and
-    body row r % L sees (0 or less: none), the last row all. sink (BH, rows): a logit without a value, or LOWEST. Room
-    for the P pieces that a head's tokens are cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room
-    (BH, P, rows + 4, dim; zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1,
-    TOKENS).
+    body row r % L sees (0 or less: none), the last row all; none sees the oldest hidden (3). sink (BH, rows): a logit
+    without a value, or LOWEST. Room for the P pieces that a head's tokens are cut into: m (BH, P, rows; LOWEST), total
+    (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim; zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed),
+    score_room (BH, P, rows + 1, TOKENS).
     """
     heads, pieces, _ = m.shape
     for n in numba.prange(heads * pieces):
@@ -260,8 +262,8 @@ def attend(
         p = n % pieces
         _piece(
             h, p, pieces, q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys,
-            body_values, tail_keys, tail_values, brain, limits, m[h, p], total[h, p], key_room[h, p], value_room[h, p],
-            score_room[h, p],
+            body_values, tail_keys, tail_values, brain, limits, hidden, m[h, p], total[h, p], key_room[h, p],
+            value_room[h, p], score_room[h, p],
         )  # fmt: skip
     for h in range(heads):
         _merge(m[h], total[h], value_room[h], sink[h], value_mixer, value_signs, out[h])
