@@ -179,7 +179,9 @@ class GpuBackend(ReferenceBackend):
     ) -> mx.array:
         """As ReferenceBackend.attend; up to MAX_ROWS of the newest tokens go to the decode kernel."""
         causal = kv.key_bias is None and (isinstance(mask, str) or (mask is None and queries.shape[2] == 1))
-        prepared = self._decoder.prepare(queries, kv, scale, sinks) if causal else None
+        causal &= not (kv.hidden and kv.first_keys.count)  # the kernels hide from the sequence's beginning on
+        window = kv.visible if kv.hidden else 0
+        prepared = self._decoder.prepare(queries, kv, scale, sinks, window) if causal else None
         if prepared is None:
             return super().attend(queries, kv, scale, mask, sinks)
         call, inputs = prepared
