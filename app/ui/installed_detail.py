@@ -14,9 +14,9 @@ from app.errors import AppError
 from app.events import FitJudged, JudgeFit
 from app.ui import formats
 from app.ui.download_row import DownloadPlace
-from app.ui.gguf_import import GgufImport
 from app.ui.hub_link import Hub
 from app.ui.model_detail import DetailPane
+from app.ui.model_job import ModelJob
 from app.ui.model_link import ModelLink
 from app.ui.tones import Tone
 from app.ui.trouble_card import TroubleCard
@@ -31,32 +31,36 @@ class InstalledDetail(DetailPane):
     load_clicked = Signal(object)
     import_clicked = Signal(object)
     download_clicked = Signal(object)
+    check_clicked = Signal(object)
     reveal_clicked = Signal(object)
     forget_clicked = Signal(object)
     delete_clicked = Signal(object)
     account_clicked = Signal()
 
-    def __init__(self, hub: Hub, models: ModelLink, imports: GgufImport) -> None:
+    def __init__(self, hub: Hub, models: ModelLink, job: ModelJob) -> None:
         super().__init__()
-        self._hub, self._models, self._imports = hub, models, imports
+        self._hub, self._models, self._job = hub, models, job
         self._tasks = Tasks(self)
         self._reading: Task | None = None
         self.model: InstalledModel | None = None
         self._root: Path | None = None
+        self._checked: Path | None = None  # the last that every byte of was found right
         self.load = self.add_button(self.tr("Load"), primary=True)
         self.import_ = self.add_button(self.tr("Import"), primary=True)
         self.download = self.add_button(self.tr("Download what is missing"), primary=True)
+        self.check = self.add_button(self.tr("Check its files"))
+        self.check.setToolTip(self.tr("Compares every byte with the hub's checksums"))
         finder = sys.platform == "darwin"
         self.reveal = self.add_button(self.tr("Show in Finder") if finder else self.tr("Show in its folder"))
         self._forget_words = self.tr("Take off the list")
         self.forget = self.add_button(self._forget_words)
         self.delete = self.add_button(self.tr("Delete…"))
-        self.cancel = self.add_button(self.tr("Cancel the import"))
-        self.cancel.clicked.connect(imports.cancel)
+        self.cancel = self.add_button(self.tr("Cancel"))
+        self.cancel.clicked.connect(job.cancel)
         self.bar = QProgressBar(self)
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
-        self.bar.setAccessibleName(self.tr("Import"))
+        self.bar.setAccessibleName(self.tr("Progress"))
         self.extra.addWidget(self.bar)
         self.place = DownloadPlace(hub)
         self.place.changed.connect(self.refresh)
@@ -67,13 +71,14 @@ class InstalledDetail(DetailPane):
             (self.load, self.load_clicked),
             (self.import_, self.import_clicked),
             (self.download, self.download_clicked),
+            (self.check, self.check_clicked),
             (self.reveal, self.reveal_clicked),
             (self.forget, self.forget_clicked),
             (self.delete, self.delete_clicked),
         ):
             button.clicked.connect(partial(self._tell, signal))
-        imports.changed.connect(self.refresh)
-        imports.progressed.connect(self.on_import_progressed)
+        job.changed.connect(self.on_job_changed)
+        job.progressed.connect(self.on_job_progressed)
         models.changed.connect(self.refresh)
         models.fit_judged.connect(self.on_fit_judged)
 
@@ -101,13 +106,15 @@ class InstalledDetail(DetailPane):
         if model is None:
             return
         loaded = self._models.model is not None and self._models.model.path == str(model.path)
-        importing = self._imports.source == model.path
+        busy = self._job.path == model.path
         whole, action = model.state == "complete", model.repair_action
         self.load.setVisible(whole and model.kind != "gguf")
         self.load.setEnabled(not loaded and not self._models.loading)
         self.load.setText(self.tr("Loaded") if loaded else self.tr("Load"))
-        self.import_.setVisible(action == "import" and not importing)
-        self.import_.setEnabled(self._imports.source is None)
+        self.import_.setVisible(action == "import" and not busy)
+        self.check.setVisible(whole and model.kind == "hub" and not busy)
+        for button in (self.import_, self.check):
+            button.setEnabled(self._job.path is None)
         self.download.setVisible(action == "download" and self.place.row is None)
         root = self._root
         self.forget.setVisible(root is not None)
@@ -116,12 +123,14 @@ class InstalledDetail(DetailPane):
             self.forget.setText(self.tr("Take “{0}” off the list").format(root.name) if folder else self._forget_words)
             self.forget.setToolTip(self.tr("With all that is listed of it; the files stay where they are"))
         self.delete.setVisible(model.deletable)
-        self.delete.setEnabled(not loaded)
+        self.delete.setEnabled(not (loaded or busy))
         self.delete.setToolTip(self.tr("It is loaded: load another one first") if loaded else "")
-        self.cancel.setVisible(importing)
-        self.bar.setVisible(importing)
+        self.cancel.setVisible(busy)
+        self.bar.setVisible(busy)
         words = " ".join(part for part in (model.reason, model.repair) if part)
-        tone = "muted" if action == "import" else TONES[model.state]
+        if not words and self._checked == model.path:
+            words = self.tr("Every byte is as the hub has it")
+        tone: Tone = "muted" if action == "import" else TONES[model.state]
         self.status.show_status(words or self.tr("Complete: it loads without the network"), tone)
         self.show_facts(self._all_facts(model))
 
@@ -160,7 +169,16 @@ class InstalledDetail(DetailPane):
             self.trouble.deleteLater()
             self.trouble = None
 
-    def on_import_progressed(self, done: float) -> None:
+    def show_checked(self, model: InstalledModel) -> None:
+        """A look at every byte has ended; the list will say what is damaged."""
+        self._checked = model.path if model.state == "complete" else None
+        self.refresh()
+
+    def on_job_changed(self) -> None:
+        self.bar.setValue(0)
+        self.refresh()
+
+    def on_job_progressed(self, done: float) -> None:
         self.bar.setValue(round(1000 * done))
 
     # ------------------------------------------------------------ what it takes

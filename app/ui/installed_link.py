@@ -33,6 +33,7 @@ class InstalledLink(QObject):
         self._listing: Task | None = None
         self._again = False
         self.listed = False
+        self._damaged: dict[Path, InstalledModel] = {}  # what only a look at every byte has found
         self.models: tuple[InstalledModel, ...] = ()
 
     def refresh(self) -> None:
@@ -43,7 +44,8 @@ class InstalledLink(QObject):
         self._listing = self._tasks.run(partial(_list, self.added()), self.on_listed, self.on_not_listed)
 
     def on_listed(self, found: tuple[InstalledModel, ...]) -> None:
-        self._listing, self.listed, self.models = None, True, found
+        self._listing, self.listed = None, True
+        self.models = tuple(self._damaged.get(m.path, m) if m.state == "complete" else m for m in found)
         self.changed.emit()
         self._look_again()
 
@@ -56,6 +58,18 @@ class InstalledLink(QObject):
         if self._again:
             self._again = False
             self.refresh()
+
+    def judged(self, model: InstalledModel) -> None:
+        """One that was looked at byte by byte, as it is."""
+        self._damaged.pop(model.path, None)
+        if model.state == "damaged":
+            self._damaged[model.path] = model
+        self.refresh()
+
+    def repaired(self, path: str) -> None:
+        """A download has made it whole."""
+        self._damaged.pop(Path(path), None)
+        self.refresh()
 
     def path_of(self, repo_id: str) -> str:
         """Where a model of the hub is installed whole; empty where it isn't."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
@@ -9,14 +10,16 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
 
 from app import hub_events as hv
-from app.engine.models import InstalledModel
+from app import paths
+from app.engine.gguf import import_gguf
+from app.engine.models import InstalledModel, verify
 from app.errors import AppError
 from app.ui import formats
 from app.ui.cards import small_label
-from app.ui.gguf_import import GgufImport
 from app.ui.hub_link import Hub
 from app.ui.installed_detail import TONES, InstalledDetail
 from app.ui.installed_link import InstalledLink
+from app.ui.model_job import ModelJob
 from app.ui.model_link import ModelLink
 from app.ui.model_list import Entry, ListAndDetail, ModelList
 
@@ -31,9 +34,9 @@ class InstalledPage(QWidget):
         super().__init__(parent)
         self._installed, self._models, self._hub = installed, models, hub
         self._wanted = ""  # what to choose when the list knows it
-        self._imports = GgufImport(self)
+        self.job = ModelJob(self)
         self.list = ModelList(self.tr("Installed models"), self)
-        self.detail = InstalledDetail(hub, models, self._imports)
+        self.detail = InstalledDetail(hub, models, self.job)
         self._place()
         self.list.chosen.connect(self.on_chosen)
         self.list.delete_pressed.connect(self.on_delete_pressed)
@@ -44,8 +47,9 @@ class InstalledPage(QWidget):
         self.detail.forget_clicked.connect(self.on_forget)
         self.detail.delete_clicked.connect(self.on_delete)
         self.detail.account_clicked.connect(self.account_clicked)
-        self._imports.finished.connect(self.on_imported)
-        self._imports.failed.connect(self.on_import_failed)
+        self.detail.check_clicked.connect(self.on_check)
+        self.job.finished.connect(self.on_job_finished)
+        self.job.failed.connect(self.on_job_failed)
         installed.changed.connect(self.on_listed)
         installed.failed.connect(self.on_failed)
         models.changed.connect(self._show_rows)
@@ -176,14 +180,22 @@ class InstalledPage(QWidget):
         self.load_clicked.emit(str(model.path))
 
     def on_import(self, model: InstalledModel) -> None:
-        self._imports.start(model.path)
+        folder = paths.models_dir() / model.path.stem
+        self.job.start(model.path, lambda report: import_gguf(model.path, folder, progress=report))
 
-    def on_imported(self, source: Path, folder: Path) -> None:
-        self.choose(folder)
-        self._installed.forget(source)
+    def on_check(self, model: InstalledModel) -> None:
+        self.job.start(model.path, partial(verify, model))
 
-    def on_import_failed(self, source: Path, error: AppError) -> None:
-        self.choose(source)
+    def on_job_finished(self, path: Path, result: Path | InstalledModel) -> None:
+        if isinstance(result, InstalledModel):
+            self._installed.judged(result)
+            self.detail.show_checked(result)
+        else:  # the folder that a GGUF file has become; the file isn't needed any more
+            self.choose(result)
+            self._installed.forget(path)
+
+    def on_job_failed(self, path: Path, error: AppError) -> None:
+        self.choose(path)
         self.detail.show_trouble(error)
 
     def on_download(self, model: InstalledModel) -> None:

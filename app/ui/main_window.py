@@ -396,6 +396,7 @@ class MainWindow(QMainWindow):
         self._settings.set("scheme", self.chat.scheme)
         self.chat.on_save()
         self._installing.job.shutdown(1.0)
+        self.models_page.installed.job.cancel()
 
     def close_library(self) -> None:
         """Write down what the engine said last. Nothing may be shown after this."""

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.hub_events import DownloadStatus
 from app.settings import Settings
 from app.ui import theme
 from app.ui.hub_link import Hub
@@ -99,8 +100,11 @@ class ModelsPage(QWidget):
     def on_listed(self) -> None:
         self.browser.refresh()
 
-    def on_download_ended(self, _status: object) -> None:
-        self.on_this_computer.refresh()
+    def on_download_ended(self, status: DownloadStatus) -> None:
+        if status.state == "done":
+            self.on_this_computer.repaired(status.path)
+        else:
+            self.on_this_computer.refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

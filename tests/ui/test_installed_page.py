@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -192,6 +194,36 @@ def test_what_is_installed_shows_where_models_are_found(shelf: Shelf, cache: Pat
     assert shelf.bench.engine.received[-1] == LoadModel(str(snapshot), "turbo4")
 
 
+def test_every_byte_can_be_checked(shelf: Shelf, cache: Path, tiny: Path) -> None:
+    snapshot = in_hub_cache(cache, tiny)
+    blobs = snapshot.parent.parent / "blobs"
+    blobs.mkdir()
+    weights = snapshot / "model.safetensors"
+    blob = blobs / hashlib.sha256(weights.read_bytes()).hexdigest()
+    weights.rename(blob)
+    weights.symlink_to(blob)
+    shelf.open()
+    shelf.detail.check.click()
+    assert shelf.detail.bar.isVisible()
+    shelf.qtbot.waitUntil(lambda: shelf.side.job.path is None)
+    shelf.settle()
+    assert shelf.detail.status.text == "Every byte is as the hub has it"
+    with blob.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"?")
+    shelf.detail.check.click()
+    shelf.qtbot.waitUntil(lambda: shelf.side.job.path is None)
+    shelf.settle()
+    assert shelf.entries()["Tiny-Talker"].badge == "damaged"
+    assert "model.safetensors isn't as the hub has it" in shelf.detail.status.text
+    assert not shelf.detail.load.isVisible()
+    shelf.detail.download.click()
+    shelf.bench.rest()
+    shelf.bench.hub.advance(REPO, state="done", path=str(snapshot))
+    shelf.settle()
+    assert shelf.entries()["Tiny-Talker"].badge == "ready"
+
+
 # ---------------------------------------------------------------- taking away
 
 
@@ -275,7 +307,7 @@ def test_a_dropped_gguf_file_is_imported(shelf: Shelf, tmp_path: Path) -> None:
     assert "Load" not in shelf.buttons()
     shelf.detail.import_.click()
     assert shelf.detail.bar.isVisible()
-    shelf.qtbot.waitUntil(lambda: shelf.side._imports.source is None, timeout=20_000)
+    shelf.qtbot.waitUntil(lambda: shelf.side.job.path is None, timeout=20_000)
     shelf.settle()
     assert list(shelf.entries()) == ["Small"], "in place of the file, which stays where it was"
     assert source.exists()
@@ -308,7 +340,7 @@ def test_an_import_can_be_cancelled(shelf: Shelf, tmp_path: Path, monkeypatch: p
     shelf.settle()
     shelf.detail.import_.click()
     shelf.detail.cancel.click()
-    assert shelf.side._imports.source is None
+    assert shelf.side.job.path is None
     assert shelf.detail.import_.isVisible()
     assert not shelf.detail.bar.isVisible()
 

@@ -1,22 +1,24 @@
-"""Importing a GGUF file in the background: one at a time, with progress, to be cancelled."""
+"""Work on one model's files in the background: importing a GGUF file, or looking at every byte of a model."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from app import paths
-from app.engine.gguf import import_gguf
 from app.errors import AppError, Interrupted
 from app.work.tasks import Task, Tasks
 
+Work = Callable[[Callable[[float], None]], Any]  # it reports from 0 to 1, and ends when the report raises
 
-class GgufImport(QObject):
-    """`source` is what is being imported, None between imports. `changed` when that is another; `progressed(share)`;
-    `finished(source, folder)`, `failed(source, AppError)`.
+
+class ModelJob(QObject):
+    """One at a time. `path` is of what is worked on, None between jobs. `changed` when that is another;
+    `progressed(share)`; `finished(path, result)`, `failed(path, AppError)`.
     """
 
     changed = Signal()
@@ -29,13 +31,13 @@ class GgufImport(QObject):
         self._tasks = Tasks(self)
         self._task: Task | None = None
         self._stop = threading.Event()
-        self.source: Path | None = None
+        self.path: Path | None = None
 
-    def start(self, source: Path) -> None:
-        if self.source is None:
-            self.source, self._stop = source, threading.Event()
-            work = partial(_work, source, self._stop, self.progressed)
-            self._task = self._tasks.run(work, self.on_done, self.on_failed)
+    def start(self, path: Path, work: Work) -> None:
+        if self.path is None:
+            self.path, self._stop = path, threading.Event()
+            job = partial(_perform, work, self._stop, self.progressed)
+            self._task = self._tasks.run(job, self.on_done, self.on_failed)
             self.changed.emit()
 
     def cancel(self) -> None:
@@ -46,21 +48,21 @@ class GgufImport(QObject):
             self._end()
 
     def _end(self) -> Path | None:
-        source, self.source, self._task = self.source, None, None
+        path, self.path, self._task = self.path, None, None
         self.changed.emit()
-        return source
+        return path
 
-    def on_done(self, folder: Path) -> None:
-        self.finished.emit(self._end(), folder)
+    def on_done(self, result: object) -> None:
+        self.finished.emit(self._end(), result)
 
     def on_failed(self, error: AppError) -> None:
         self.failed.emit(self._end(), error)
 
 
-def _work(source: Path, stop: threading.Event, progressed: SignalInstance) -> Path:
+def _perform(work: Work, stop: threading.Event, progressed: SignalInstance) -> object:
     def report(done: float) -> None:
         if stop.is_set():
             raise Interrupted
         progressed.emit(done)
 
-    return import_gguf(source, paths.models_dir() / source.stem, progress=report)
+    return work(report)
