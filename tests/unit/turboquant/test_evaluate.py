@@ -64,10 +64,10 @@ def test_a_row_of_the_batch_equals_the_same_cache_alone(fixture: str, request: p
     assert [(e.text, e.scheme) for e in found] == [(t, s) for t in (0, 1) for s in ("none", "turbo4", "turbo0v2")]
     for one in found:
         perplexity, size = alone(model, both[one.text], one.scheme)
-        assert one.ppl == pytest.approx(perplexity, rel=2e-4)
+        assert one.ppl == pytest.approx(perplexity, rel=1e-3)
         if one.scheme != "none":
             assert (one.kv_used_bytes, one.kv_fp16_bytes) == (size.used_bytes, size.fp16_bytes)
-            assert (one.packed_bytes, one.raw_tokens) == (size.packed_bytes, size.raw_tokens)
+            assert one.packed_bytes == size.packed_bytes > 0
     by_scheme = {e.scheme: e for e in found if e.text == 0}
     assert by_scheme["none"].kld < 1e-6 < by_scheme["turbo4"].kld < by_scheme["turbo0v2"].kld
     assert by_scheme["none"].top1 == 1
