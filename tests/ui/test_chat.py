@@ -1024,6 +1024,10 @@ def test_a_cache_that_cannot_be_saved_is_told_once(bench: Bench) -> None:
     assert bench.window.notices.texts() == [notice]
 
 
+def test_the_backend_that_runs_is_shown(bench: Bench) -> None:
+    assert bench.window.model_button.detail.text().endswith("· CPU (numba)")
+
+
 def test_what_the_backend_says_while_it_runs_is_shown(bench: Bench) -> None:
     bench.say("Hello")
     for name in ("tq_encode", "tq_attend"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.engine_kit import make_model
 from turboquant import backends, bench, bench_model, selftest
 from turboquant.__main__ import main
 from turboquant.errors import TurboQuantError
+from turboquant.kernels.golden import Golden
 
 SMALL = ["--head-dim", "64", "--kv-heads", "2", "--group", "2", "--repeats", "2"]
 FEW = ((64, 2), (80, 3))
@@ -124,14 +126,20 @@ def test_sliding_windows_are_filled_too() -> None:
 
 
 def test_selftest_finds_nothing_here(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "selftest")
-    assert result["ok"]
-    assert {check["operation"] for check in result["checks"]} >= {"encode", "dequantise", "attend"}
-    assert sum("split" in check["case"] for check in result["checks"]) >= 5
     assert main(["selftest"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(result["checks"])
+    assert {line.split()[0] for line in lines} >= {"encode", "dequantise", "attend"}
+    assert sum("split" in line for line in lines) >= 5
     assert all(line.endswith("ok") for line in lines)
+
+
+def test_selftest_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "CODECS", FEW)
+    monkeypatch.setattr(selftest, "ATTENTION", selftest.ATTENTION[:1])
+    result = answer(capsys, "selftest")
+    assert set(result) == {"version", "backend", "notice", "checks", "ok"}
+    assert result["ok"]
+    assert all(set(check) == {"operation", "case", "error", "limit", "ms", "ok"} for check in result["checks"])
 
 
 @pytest.mark.parametrize("operation", ["encode", "dequantise", "attend"])
@@ -165,6 +173,22 @@ def test_a_kernel_that_was_refused_fails_the_selftest(monkeypatch: pytest.Monkey
     monkeypatch.setattr(gpu, "notice", "The GPU kernel tq_encode doesn't serve here.")
     failed = [check for check in selftest.run() if not check.ok]
     assert [(check.operation, check.case) for check in failed] == [("kernels", gpu.notice)]
+
+
+def test_a_kernel_that_does_not_compile_fails_the_selftest(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = copy.copy(backends.choose())
+    monkeypatch.setattr(gpu, "name", "cuda")
+    monkeypatch.setattr(backends, "choose", lambda: gpu)
+
+    def checks(*_: Any) -> Iterator[Golden]:
+        yield Golden("encode d=64 3 bit", 0.0, 0.0)
+        raise RuntimeError("[compile] Unable to build the library\nline 7: …")
+
+    monkeypatch.setattr("turboquant.kernels.golden.checks", checks)
+    first, second = selftest._golden()
+    assert first.ok
+    assert not second.ok
+    assert second.case == "[compile] Unable to build the library"
 
 
 def test_full_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
