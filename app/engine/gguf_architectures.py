@@ -29,8 +29,8 @@ def _unchanged(name: str, array: Array, config: Config) -> Array:
 class Architecture:
     """`model_type` is mlx-lm's. `blocks` maps a layer's tensors, GGUF → mlx-lm; `biases` are those that have one too.
 
-    `extra` is what the configuration holds beyond what all have. `reorder(name, array, config)` puts a tensor's rows
-    and values as mlx-lm wants them.
+    `extra` is what the configuration holds beyond what all have. `reorder(name, array, config)` puts a tensor's rows,
+    of whole heads, and values as mlx-lm wants them.
     """
 
     model_type: str
@@ -226,12 +226,13 @@ def _gemma3_extra(file: GgufFile, config: Config) -> Config:
 
 
 def _llama_reorder(name: str, array: Array, config: Config) -> Array:
-    """GGUF interleaves the two halves of each query and key head for its own rotary layout; this undoes it."""
+    """GGUF interleaves the two halves of each query and key head for its own rotary layout; this undoes it. Whole
+    heads only.
+    """
     part = name.rsplit(".", 1)[-1]
     if part not in ("attn_q", "attn_k"):
         return array
-    heads = config["num_attention_heads" if part == "attn_q" else "num_key_value_heads"]
-    return array.reshape(heads, -1, 2, array.shape[-1]).swapaxes(1, 2).reshape(array.shape)
+    return array.reshape(-1, config["head_dim"] // 2, 2, array.shape[-1]).swapaxes(1, 2).reshape(array.shape)
 
 
 def _gemma_reorder(name: str, array: Array, config: Config) -> Array:

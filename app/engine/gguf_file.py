@@ -47,18 +47,16 @@ class Tensor:
     def type(self) -> BlockType:
         return TYPES[self.type_id]
 
-    def floats(self) -> NDArray[np.float32]:
-        """The values, dequantised, in `shape`."""
-        return gguf_blocks.floats(self.type_id, self._rows()).reshape(self.shape)
+    def floats(self, rows: slice = slice(None)) -> NDArray[np.float32]:
+        """The values, dequantised; of a matrix these rows."""
+        return gguf_blocks.floats(self.type_id, self._rows(rows)).reshape(-1, *self.shape[1:])
 
-    def packed(self) -> tuple[NDArray[np.uint32], NDArray[np.float16], NDArray[np.float16]]:
-        """MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases."""
-        words, scales, biases = gguf_blocks.packed(self.type_id, self._rows())
-        rows = self.shape[:-1]
-        return words.reshape(*rows, -1), scales.reshape(*rows, -1), biases.reshape(*rows, -1)
+    def packed(self, rows: slice = slice(None)) -> tuple[NDArray[np.uint32], NDArray[np.float16], NDArray[np.float16]]:
+        """A matrix's rows in MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases."""
+        return gguf_blocks.packed(self.type_id, self._rows(rows))
 
-    def _rows(self) -> NDArray[np.uint8]:
-        return self.blocks.reshape(math.prod(self.shape[:-1]), -1)
+    def _rows(self, rows: slice) -> NDArray[np.uint8]:
+        return self.blocks.reshape(self.shape[0] if len(self.shape) > 1 else 1, -1)[rows]
 
 
 @dataclass(frozen=True)

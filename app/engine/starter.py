@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.engine.gguf import WeightKind, import_gguf, remove_stale_parts
+from app.engine.gguf import import_gguf, remove_stale_parts
+from app.engine.gguf_weights import WeightKind
 from app.errors import AppError
 from app.paths import models_dir as users_models_dir
 from app.paths import write_atomic

@@ -14,7 +14,7 @@ import pytest
 import sentencepiece
 from tokenizers import Tokenizer
 
-from app.engine import gguf_file
+from app.engine import gguf_file, gguf_weights
 from app.engine.gguf import GgufError, import_gguf
 from app.engine.gguf_blocks import TYPES
 from tests.unit.app.engine.gguf_writer import TOKENS, metadata, tensors, write
@@ -123,6 +123,19 @@ def test_packed_codes_mean_what_the_blocks_mean(tmp_path: Path, kind: str) -> No
     exact = tensor.floats()
     error = 2e-3 if kind.endswith("K") else 0
     assert np.abs(got - exact).max() <= error * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("weights", ["float32", "quantized"])
+def test_tensors_are_the_same_whatever_stretches_they_come_in(
+    tmp_path: Path, weights: gguf_weights.WeightKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "m.gguf", metadata("llama", llama__block_count=2), tensors(), "Q8_0")
+    whole = import_gguf(source, tmp_path / "whole", weights) / "model.safetensors"
+    monkeypatch.setattr(gguf_weights, "_STRETCH", 1)  # a head's rows at a time
+    steps: list[float] = []
+    parts = import_gguf(source, tmp_path / "parts", weights, steps.append) / "model.safetensors"
+    assert parts.read_bytes() == whole.read_bytes()
+    assert len(steps) > 60
 
 
 # ---------------------------------------------------------------- Llama 3.1's positions
