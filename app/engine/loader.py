@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -43,7 +42,6 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     """
     model_folder.require(folder)
     config = model_folder.read_config(folder)  # as it stands: mlx-lm lets generation_config.json replace its end tokens
-    os.environ["HF_HUB_OFFLINE"] = "1"  # read when mlx-lm and transformers are first imported
     from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
     try:

@@ -59,9 +59,11 @@ class InstalledModel:
 def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[Path] = ()) -> list[InstalledModel]:
     """Every model found, by name; broken ones are listed as such.
 
-    `models_dir`: the program's own. `hub_cache`: the hub's (its usual place). `added`: folders and GGUF files of the
-    user's; a folder of model folders, two levels deep, stands for these.
+    `models_dir`: the program's own; what imports that were killed left there is removed. `hub_cache`: the hub's (its
+    usual place). `added`: folders and GGUF files of the user's; a folder of model folders, two levels deep, stands for
+    these.
     """
+    gguf.remove_stale_parts(models_dir)
     found = {model.path.absolute(): model for path in added for model in _added(path)}
     found |= {model.path.absolute(): model for model in _in_hub_cache(hub_cache)}
     found |= {folder.absolute(): _folder(folder, deletable=True) for folder in _folders_in(models_dir, depth=1)}

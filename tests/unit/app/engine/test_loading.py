@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import mlx.core as mx
 import pytest
+from huggingface_hub import constants
 
 from app.engine import fit
 from app.engine.engine import Engine
@@ -85,6 +87,14 @@ def test_three_swaps_end_at_one_models_memory(tmp_path: Path) -> None:
         ask(engine, QUESTION, "none")
     assert max(held) - min(held) < 5000
     assert held[0] == pytest.approx(loaded.model.weights_bytes, rel=0.05)
+
+
+def test_loading_asks_nobody(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the hub may be asked for other things."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("a name was looked up"))
+    one(ModelLoaded, drive(Engine(tmp_path), LoadModel(str(folder))))
+    assert not constants.is_offline_mode()
 
 
 # ---------------------------------------------------------------- unloading
