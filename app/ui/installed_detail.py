@@ -48,15 +48,15 @@ class InstalledDetail(DetailPane):
         self.load = self.add_button(self.tr("Load"), primary=True)
         self.import_ = self.add_button(self.tr("Import"), primary=True)
         self.download = self.add_button(self.tr("Download what is missing"), primary=True)
-        self.check = self.add_button(self.tr("Check its files"))
-        self.check.setToolTip(self.tr("Compares every byte with the hub's checksums"))
-        finder = sys.platform == "darwin"
-        self.reveal = self.add_button(self.tr("Show in Finder") if finder else self.tr("Show in its folder"))
-        self._forget_words = self.tr("Take off the list")
-        self.forget = self.add_button(self._forget_words)
-        self.delete = self.add_button(self.tr("Delete…"))
         self.cancel = self.add_button(self.tr("Cancel"))
         self.cancel.clicked.connect(job.cancel)
+        self.check = self.add_link(self.tr("Check its files"))
+        self.check.setToolTip(self.tr("Compares every byte with the hub's checksums"))
+        finder = sys.platform == "darwin"
+        self.reveal = self.add_link(self.tr("Show in Finder") if finder else self.tr("Show in its folder"))
+        self._forget_words = self.tr("Take off the list")
+        self.forget = self.add_link(self._forget_words)
+        self.delete = self.add_link(self.tr("Delete…"))
         self.bar = QProgressBar(self)
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
@@ -95,7 +95,8 @@ class InstalledDetail(DetailPane):
         if not same:
             self._drop_trouble()
             self.place.follow(model.repo_id)
-            self.show_title(model.name, _home(model.path))
+            hub = model.path.parent.name == "snapshots"  # all that belongs to it lies two folders up
+            self.show_title(model.name, _home(model.path.parent.parent if hub else model.path))
         if changed:
             self._ask_fit(model)
         self.refresh()
@@ -119,8 +120,8 @@ class InstalledDetail(DetailPane):
         root = self._root
         self.forget.setVisible(root is not None)
         if root is not None:
-            folder = root != model.path
-            self.forget.setText(self.tr("Take “{0}” off the list").format(root.name) if folder else self._forget_words)
+            words = self.tr("Take “{0}” off the list").format(formats.short(root.name, 20))
+            self.forget.setText(words if root != model.path else self._forget_words)
             self.forget.setToolTip(self.tr("With all that is listed of it; the files stay where they are"))
         self.delete.setVisible(model.deletable)
         self.delete.setEnabled(not (loaded or busy))

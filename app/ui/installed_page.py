@@ -135,12 +135,8 @@ class InstalledPage(QWidget):
         if self._models.model is not None and self._models.model.path == str(model.path):
             badge = self.tr("loaded")
         context = self.tr("{0} context").format(formats.tokens(model.context_tokens)) if model.context_tokens else ""
-        parts = (
-            formats.data_size(model.disk_bytes),
-            context,
-            "" if model.chat_template else self.tr("no chat template"),
-        )
-        facts = " · ".join(part for part in parts if part)
+        template = self.tr("no chat template") if model.state == "complete" and not model.chat_template else ""
+        facts = " · ".join(part for part in (formats.data_size(model.disk_bytes), context, template) if part)
         return Entry(str(model.path), model.name, facts, model.repo_id, badge, tone)
 
     def _model(self, key: str) -> InstalledModel | None:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui import theme
-from app.ui.cards import small_label
+from app.ui.cards import quiet_button, small_label
 from app.ui.fit_view import FitView
 from app.ui.tones import StatusLine
 
@@ -17,8 +27,8 @@ TEXT_WIDTH = 720  # lines stay readable in a wide window
 
 
 class DetailPane(QScrollArea):
-    """Title, quiet subtitle, a status, buttons, facts in two columns, the fit; `extra` takes what a page adds between
-    buttons and facts. `clear(words)` shows only words.
+    """Title, quiet subtitle, a status, buttons, quiet ones below, facts in two columns, the fit; `extra` takes what a
+    page adds between buttons and facts. `clear(words)` shows only words.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -50,6 +60,9 @@ class DetailPane(QScrollArea):
         self.buttons = QHBoxLayout()
         self.buttons.setSpacing(8)
         self.buttons.addStretch()
+        self.links = QHBoxLayout()
+        self.links.setSpacing(6)
+        self.links.addStretch()
         self.extra = QVBoxLayout()
         self.extra.setSpacing(10)
         self._facts = QGridLayout()
@@ -62,6 +75,7 @@ class DetailPane(QScrollArea):
         column.addWidget(self.subtitle)
         column.addWidget(self.status)
         column.addLayout(self.buttons)
+        column.addLayout(self.links)
         column.addLayout(self.extra)
         column.addSpacing(2)
         column.addLayout(self._facts)
@@ -133,4 +147,10 @@ class DetailPane(QScrollArea):
         if primary:
             button.setProperty("role", "primary")
         self.buttons.insertWidget(self.buttons.count() - 1, button)
+        return button
+
+    def add_link(self, text: str) -> QToolButton:
+        """A button for what is done seldom."""
+        button = quiet_button(text, self._body)
+        self.links.insertWidget(self.links.count() - 1, button)
         return button

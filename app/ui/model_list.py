@@ -38,7 +38,7 @@ from app.ui.tones import Tone, tone_color
 Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = Qt.ItemDataRole.UserRole
 LIST_WIDTH = 360
-NARROW = 660  # below it list and details take turns
+NARROW = 720  # below it list and details take turns
 SIDE, TOP, GAP = 12, 9, 3
 
 

@@ -11,7 +11,8 @@ from app.errors import HubError
 from app.hub_events import FileProgress
 from app.ui import theme
 from tests.ui.fake_engine import fit
-from tests.ui.screenshots import Scene
+from tests.ui.scene import Scene
+from tests.unit.app.engine.gguf_writer import llama_metadata, llama_tensors, write
 
 QWEN = "mlx-community/Qwen3-4B-4bit"
 GEMMA = "mlx-community/gemma-3-12b-it-4bit"
@@ -126,3 +127,54 @@ def play(scene: Scene) -> None:
     QApplication.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     scene.shoot("models-right-to-left")
     QApplication.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    installed(scene)
+
+
+def listed(scene: Scene) -> None:
+    """Until the folders have been looked at."""
+    while scene.window.models_page.on_this_computer._listing is not None:
+        QTest.qWait(20)
+
+
+def installed(scene: Scene) -> None:
+    """Real folders and files: a whole model, half a download, a base model, a GGUF file."""
+    from tests.engine_kit import make_model  # its imports read where the hub's cache is, which the scene sets
+
+    home = scene.home
+    page, window = scene.window.models_page, scene.window
+    snapshots = []
+    for name in ("mlx-community--Qwen3-4B-4bit", "mlx-community--Half-7B-8bit"):
+        snapshots.append(home / "hub" / f"models--{name}" / "snapshots" / ("c" * 40))
+        make_model(snapshots[-1])
+    (snapshots[1] / "model.safetensors").unlink()
+    page.on_this_computer.add(make_model(home / "Models" / "Tiny-Base", chat_template=None))
+    write(home / "Models" / "Imported-by-hand.gguf", llama_metadata(), llama_tensors())
+    page.on_this_computer.add(home / "Models" / "Imported-by-hand.gguf")
+    scene.engine.fits[str(snapshots[0])] = fit(2_263_000_000)
+    window.on_models()
+    page.installed_tab.click()
+    for name, title in (
+        ("installed", "Qwen3-4B-4bit"),
+        ("installed-incomplete", "Half-7B-8bit"),
+        ("installed-base", "Tiny-Base"),
+        ("installed-gguf", "Imported-by-hand"),
+    ):
+        listed(scene)
+        page.installed.list.choose(next(e.key for e in page.installed.list.entries() if e.title == title))
+        QTest.qWait(300)
+        scene.wait()
+        scene.shoot(name)
+    window.resize(900, 600)
+    page.installed.list.opened.emit(str(snapshots[0]))
+    page.installed.list.choose(str(snapshots[0]))
+    scene.wait()
+    scene.shoot("installed-small")
+    window.resize(640, 480)
+    scene.shoot("installed-tiny")
+    window.resize(1280, 800)
+    window._drop_target._cover()
+    scene.shoot("drop")
+    window._drop_target.hide()
+    page.on_this_computer.forget(home / "Models" / "Tiny-Base")
+    page.on_this_computer.forget(home / "Models" / "Imported-by-hand.gguf")
+    listed(scene)

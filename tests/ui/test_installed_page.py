@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import hub_events as hv
@@ -67,7 +67,7 @@ class Shelf:
         self.bench.rest()
 
     def buttons(self) -> list[str]:
-        return [b.text() for b in self.detail.findChildren(QPushButton) if b.isVisible()]
+        return [b.text() for b in self.detail.findChildren(QAbstractButton) if b.isVisible()]
 
 
 @pytest.fixture
@@ -222,6 +222,21 @@ def test_every_byte_can_be_checked(shelf: Shelf, cache: Path, tiny: Path) -> Non
     shelf.bench.hub.advance(REPO, state="done", path=str(snapshot))
     shelf.settle()
     assert shelf.entries()["Tiny-Talker"].badge == "ready"
+
+
+@pytest.mark.parametrize("width", [640, 860, 1010, 1280])
+def test_nothing_sticks_out(shelf: Shelf, cache: Path, tiny: Path, tmp_path: Path, width: int) -> None:
+    in_hub_cache(cache, tiny, "mlx-community/A-model-with-quite-a-long-name-for-its-size-Instruct-2507-4bit")
+    shutil.copytree(tiny, tmp_path / "A folder of the user's own with a long name" / "One")
+    shelf.page.on_this_computer.add(tmp_path / "A folder of the user's own with a long name")
+    shelf.bench.window.resize(width, 600)
+    shelf.open()
+    for entry in shelf.side.list.entries():
+        shelf.side.list.choose(entry.key)
+        shelf.side.list.opened.emit(entry.key)
+        shelf.bench.rest()
+        assert shelf.detail.widget().width() <= shelf.detail.viewport().width()
+        assert shelf.detail.width() <= shelf.page.width()
 
 
 # ---------------------------------------------------------------- taking away
