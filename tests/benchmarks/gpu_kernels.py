@@ -172,6 +172,8 @@ def prepared(given: Sequence[Layer], splits: int = 0, **changes: Any) -> Step:
         values = np.array(named["dims"])
         values[6] = count
         named["dims"] = mx.array(values)
+        if spec.joined:
+            named["tickets"] = mx.zeros((max(spec.tickets(1), 64),), mx.int32)
         built = decoder.call(spec, 1, count)
         calls.append((built.function, [named[name] for name in built.inputs]))
     mx.eval(*[inputs for _, inputs in calls])

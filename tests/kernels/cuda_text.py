@@ -21,6 +21,7 @@ _TYPES = {
     "float16": "__half",
     "bfloat16": "__nv_bfloat16",
     "uint32": "uint32_t",
+    "uint16": "uint16_t",
     "int32": "int32_t",
 }
 

@@ -41,7 +41,10 @@ _ATTRIBUTES = {
     "thread_index_in_simdgroup": "lane",
     "simdgroup_index_in_threadgroup": "sg",
 }
-_NUMPY = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16, "uint32": np.uint32, "int32": np.int32}
+_NUMPY = {
+    **{"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16},
+    **{"uint32": np.uint32, "uint16": np.uint16, "int32": np.int32},
+}
 
 
 class EmulatorError(AssertionError):
@@ -174,14 +177,15 @@ def run(
     library = ctypes.CDLL(str(path))
     library.tq_run.restype = ctypes.c_char_p
     library.tq_shared_bytes.restype = ctypes.c_long
-    if library.tq_shared_bytes() > SHARED_BYTES:
-        raise EmulatorError(f"threadgroup memory: {library.tq_shared_bytes()} > {SHARED_BYTES} bytes")
+    if library.tq_shared_bytes() > SHARED_BYTES[target]:
+        raise EmulatorError(f"threadgroup memory: {library.tq_shared_bytes()} > {SHARED_BYTES[target]} bytes")
     given = []
     for array, dtype, name in zip(inputs, kernel.types, kernel.inputs, strict=True):
         assert array.dtype == _NUMPY[dtype], (name, array.dtype, dtype)
         guarded = Guarded(array.shape, array.dtype)
         guarded.array[...] = array
-        guarded.read_only()
+        if name not in kernel.kept:
+            guarded.read_only()
         given.append(guarded)
     reference: list[NDArray[Any]] | None = None
     for number, schedule in enumerate(schedules):
@@ -205,6 +209,9 @@ def run(
             guarded.free()
         if error:
             raise EmulatorError(_located(error.decode(), path))
+        for guarded, array, name in zip(given, inputs, kernel.inputs, strict=True):
+            if guarded.array.tobytes() != array.tobytes():
+                raise EmulatorError(f"input {name} isn't left as it was")
         reference = reference or outputs
         for i, (first, second) in enumerate(zip(reference, outputs, strict=True)):
             if first.tobytes() != second.tobytes():

@@ -99,8 +99,14 @@ def mlx_text(kernel: Kernel, source: str | None = None, header: str | None = Non
 def output_types(kernel: Kernel) -> list[str]:
     """Element types of the outputs, by their names."""
     constants = dict(kernel.constants)
-    kinds = {"words": "uint32", "norms": "float16"}
-    return [kinds.get(name.lstrip("kv"), str(constants.get("OT", "float32"))) for name in kernel.outputs]
+    kinds = {"words": "uint32", "norms": "float16", "part": str(constants.get("PT", "float32"))}
+    split = {"norms": "SPLIT", "knorms": "KSPLIT"}
+    return [
+        "uint16"
+        if constants.get(split.get(name, ""))
+        else kinds.get(name.lstrip("kv"), str(constants.get("OT", "float32")))
+        for name in kernel.outputs
+    ]
 
 
 def split_parameters(signature: str) -> list[str]:

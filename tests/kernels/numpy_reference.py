@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turboquant.codec import TRIALS, Codec
+from turboquant.split import SplitCodec
 
 Array = NDArray[Any]
 
@@ -86,17 +87,56 @@ def encode(x: Array, codec: Codec, margin: float = 2e-6) -> Encoded:
 
 def check_encoded(got_words: Array, got_norms: Array, x: Array, codec: Codec) -> None:
     """Codes equal but next to a boundary; the trial that was taken is as good as the best; the norm is that trial's."""
-    want = encode(x, codec)
     got = unpack(got_words, codec.bits, codec.dim)
     assert (pack(got, codec.bits) == got_words).all(), "bits behind the last code"
+    norms = check_codes(got, x, codec)
+    np.testing.assert_allclose(got_norms.astype(np.float64), norms, rtol=1.5e-3, atol=1e-7)
+
+
+def check_split_encoded(got_words: Array, got_norms: Array, x: Array, codec: SplitCodec) -> None:
+    """As check_encoded, for each half of x (n, dim), its channels in order; norms may fall to the next of 32 steps."""
+    pairs = unpack(got_words, 2 * codec.bits, codec.dim // 2)
+    assert (pack(pairs, 2 * codec.bits) == got_words).all(), "bits behind the last pair"
+    upper = check_codes(pairs & ((2 << codec.bits) - 1), x[:, 0::2], codec.upper)
+    lower = check_codes(pairs >> (codec.bits + 1), x[:, 1::2], codec.lower)
+    steps = [np.clip(np.log2(np.maximum(norms, 1e-30)) * 32 + 128, 1, 255) for norms in (upper, lower)]
+    zero = (upper == 0) & (lower == 0)
+    for byte, wanted in zip((got_norms >> 8, got_norms & 255), steps, strict=True):
+        assert (np.abs(byte.astype(np.float64) - np.where(zero, 0, wanted)) < 0.51).all(), "norms"
+
+
+def check_codes(got: Array, x: Array, codec: Codec) -> Array:
+    """The norms that should be stored with the codes `got`, which must be those of a good trial."""
+    want = encode(x, codec)
     differs = (got[:, None] != want.codes) & ~want.close
     fits = ~differs.any(-1) & (np.abs(got[:, None] - want.codes).max(-1) <= 1)
     good = want.cosines > want.cosines.max(-1, keepdims=True) - 1e-6
     assert (fits & good).any(-1).all(), "codes of no good trial"
     assert want.close[np.abs(x).sum(-1) > 0].mean() < 0.05  # a zero vector lies on a boundary
-    taken = np.argmax(fits & good, axis=-1)
-    rows = np.arange(len(x))
-    np.testing.assert_allclose(got_norms.astype(np.float64), want.norms[rows, taken], rtol=1.5e-3, atol=1e-7)
+    return np.asarray(want.norms[np.arange(len(x)), np.argmax(fits & good, axis=-1)])
+
+
+def split_slots(pairs: Array, norms: Array, codec: SplitCodec) -> tuple[Array, Array]:
+    """The upper and the lower half of split keys, still rotated: pairs (.., dim / 2), norms (..) uint16."""
+    high, low = norms >> 8, norms & 255
+    upper, lower = (np.where(high == 0, 0.0, 2.0 ** ((byte.astype(np.float64) - 128) / 32)) for byte in (high, low))
+    codes = pairs & ((2 << codec.bits) - 1), pairs >> (codec.bits + 1)
+    return centroids(codec.upper)[codes[0]] * upper[..., None], centroids(codec.lower)[codes[1]] * lower[..., None]
+
+
+def rotated(x: Array, codec: Codec | SplitCodec, order: Array) -> Array:
+    """Rows x (heads, n, dim), scaled, as packed ones lie: of split keys the channels in `order` (heads, dim)."""
+    if isinstance(codec, Codec):
+        return np.asarray(x @ rotation(codec).T)
+    slots = np.take_along_axis(x, order.astype(np.int64)[:, None].repeat(x.shape[1], 1), axis=-1)
+    halves = slots[..., 0::2] @ rotation(codec.upper).T, slots[..., 1::2] @ rotation(codec.lower).T
+    return np.stack(halves, axis=-1).reshape(x.shape)
+
+
+def unrotated(slots: Array, codec: SplitCodec) -> Array:
+    """(.., dim) in the order of slots, each half's rotation undone."""
+    halves = slots[..., 0::2] @ rotation(codec.upper), slots[..., 1::2] @ rotation(codec.lower)
+    return np.stack(halves, axis=-1).reshape(slots.shape)
 
 
 @dataclass(frozen=True)
@@ -117,7 +157,7 @@ class Case:
     capacity: int
     first: int
     tail: int
-    key_codec: Codec | int  # an int: raw keys of this dimension
+    key_codec: Codec | SplitCodec | int  # an int: raw keys of this dimension
     value_codec: Codec
     raw_dtype: str = "float16"
     calibration: int = 0
@@ -129,7 +169,7 @@ class Case:
     def __post_init__(self) -> None:
         random = np.random.default_rng(self.seed)
         heads, value_dim = self.batch * self.kv_heads, self.value_codec.dim
-        key_dim = self.key_codec.dim if isinstance(self.key_codec, Codec) else self.key_codec
+        key_dim = self.key_codec if isinstance(self.key_codec, int) else self.key_codec.dim
         first_capacity, tail_capacity = max(self.first, 4), self.tail_capacity
 
         def raw(rows: int, dim: int, size: float) -> Array:
@@ -142,8 +182,23 @@ class Case:
             plain = centroids(codec)[codes] * norms[..., None].astype(np.float64)
             return pack(codes, codec.bits), norms, plain[:, : self.body] @ rotation(codec)
 
+        def packed_split(codec: SplitCodec) -> tuple[Array, Array, Array]:
+            pairs = random.integers(0, 1 << 2 * codec.bits, (heads, self.capacity, codec.dim // 2))
+            norms = random.integers(0, 1 << 16, (heads, self.capacity)).astype(np.uint16)
+            norms[:, 0] &= 0xFF  # a zero vector
+            slots = np.stack(split_slots(pairs, norms, codec), axis=-1).reshape(heads, self.capacity, -1)
+            keys = np.empty((heads, self.body, codec.dim))
+            order = b["order"].astype(np.int64)
+            np.put_along_axis(
+                keys, order[:, None].repeat(self.body, 1), unrotated(slots[:, : self.body], codec), axis=-1
+            )
+            return pack(pairs, 2 * codec.bits), norms, keys
+
         b = self.buffers
-        if isinstance(self.key_codec, Codec):
+        b["order"] = np.stack([random.permutation(key_dim) for _ in range(heads)]).astype(np.uint16)
+        if isinstance(self.key_codec, SplitCodec):
+            b["kpack"], b["knorm"], keys = packed_split(self.key_codec)
+        elif isinstance(self.key_codec, Codec):
             b["kpack"], b["knorm"], keys = packed(self.key_codec)
         else:
             b["kpack"] = raw(self.capacity, key_dim, 1.0)
@@ -196,16 +251,20 @@ def attend(
     window: int = 0,
     soft_cap: float = 0.0,
     sinks: Array | None = None,
+    hidden: tuple[int, int] = (0, 0),
+    bias: Array | None = None,
 ) -> Array:
     """Causal attention of q (batch, heads, L, dk), the newest L tokens, over (batch, kv heads, T, d)."""
     batch, heads, length, _ = q.shape
     group, tokens = heads // keys.shape[1], keys.shape[2]
-    scores = np.einsum("bhld,bhtd->bhlt", q, keys.repeat(group, 1)) * scale
+    scores = np.einsum("bhld,bhtd->bhlt", q, keys.repeat(group, 1))
+    scores = (scores if bias is None else scores + bias) * scale
     if soft_cap:
         scores = soft_cap * np.tanh(scores / soft_cap)
     position = np.arange(tokens)
     newest = tokens - length + np.arange(length)[:, None]
     visible = (position <= newest) & ((position > newest - window) if window else True)
+    visible = visible & ((position < hidden[0]) | (position >= hidden[1]))
     scores = np.where(visible, scores, -np.inf)
     if sinks is not None:
         column = np.broadcast_to(sinks[None, :, None, None], (batch, heads, length, 1))

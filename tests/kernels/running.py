@@ -6,14 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from tests.kernels import emulator
-from tests.kernels.numpy_reference import Array, Case, attend, check_encoded, from_bits, rotation, to_bits
+from tests.kernels.numpy_reference import (
+    Array,
+    Case,
+    attend,
+    check_encoded,
+    check_split_encoded,
+    from_bits,
+    rotated,
+    to_bits,
+)
 from turboquant.codec import Codec, codec
 from turboquant.kernels import constants, specs
 from turboquant.kernels.loader import header, source
 from turboquant.kernels.specs import Kernel, Target
+from turboquant.split import SplitCodec, split_key_codec
 
 KEY_SEED, VALUE_SEED = 42, 43
 Edit = Callable[[str], str] | None  # a seeded mistake: changes a kernel's text
@@ -63,8 +74,11 @@ class Encode:
     heads: int = 2
     rows: int = 5  # of a head
     outlier: bool = True  # one coordinate above all others: rotated, all are alike, and so are the trial scales
+    split: bool = False
 
-    def codec(self) -> Codec:
+    def codec(self) -> Codec | SplitCodec:
+        if self.split:
+            return split_key_codec(self.dim, self.bits)
         return (key_codec if self.matched else value_codec)(self.dim, self.bits, self.trials)
 
     def problem(self) -> tuple[dict[str, Any], Array]:
@@ -75,12 +89,13 @@ class Encode:
         x[-1] = 0.0
         x[0, 3] = 2000.0 if self.outlier else x[0, 3]
         offset, channel = calibration_of(random, self.heads, self.dim)
+        order = order_of(self.heads, self.dim)
         held = to_bits(x, self.dtype)
         named = {
             **{"x": held, "dims": dims(n, self.rows), "consts": constants.encoding(self.codec())},
-            **{"offset": offset, "channel": channel},
+            **{"offset": offset, "channel": channel, "order": order},
         }
-        return named, shifted(from_bits(held, self.dtype), offset, channel, self)
+        return named, shifted(from_bits(held, self.dtype), offset, channel, order, self)
 
     def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
         named, x = self.problem()
@@ -88,16 +103,30 @@ class Encode:
         kernel = specs.encode(part, self.dtype, self.calibration)
         inputs = [named[name] for name in kernel.inputs]
         words, norms = launch(kernel, specs.encode_launch(part, len(x)), inputs, target, schedules, edit)
-        check_encoded(words, norms, x, self.codec())
+        check_any(words, norms, x, self.codec())
 
 
-def shifted(x: Array, offset: Array, channel: Array, case: Encode) -> Array:
+def check_any(words: Array, norms: Array, x: Array, codec: Codec | SplitCodec) -> None:
+    if isinstance(codec, SplitCodec):
+        check_split_encoded(words, norms, x, codec)
+    else:
+        check_encoded(words, norms, x, codec)
+
+
+def shifted(x: Array, offset: Array, channel: Array, order: Array, case: Encode) -> Array:
     y = x.reshape(case.heads, case.rows, case.dim)
     if case.calibration:
         y = y - offset.astype(np.float64)[:, None]
     if case.calibration > 1:
         y = y * channel.astype(np.float64)[:, None]
+    if case.split:
+        y = np.take_along_axis(y, order.astype(np.int64)[:, None].repeat(case.rows, 1), axis=-1)
     return y.reshape(x.shape)
+
+
+def order_of(heads: int, dim: int) -> Array:
+    random = np.random.default_rng(9)
+    return np.stack([random.permutation(dim) for _ in range(heads)]).astype(np.uint16)
 
 
 def calibration_of(random: np.random.Generator, heads: int, dim: int) -> tuple[Array, Array]:
@@ -120,18 +149,19 @@ def check_pair(
     n = keys.heads * keys.rows
     k, v = (to_bits(random.standard_normal((n, part.dim)) * 3, part.dtype) for part in (keys, values))
     offset, channel = calibration_of(random, keys.heads, keys.dim)
+    order = order_of(keys.heads, keys.dim)
     parts = constants.part(keys.codec()), constants.part(values.codec())
     inputs = [k, v, dims(n, keys.rows), constants.encoding(keys.codec()), constants.encoding(values.codec())]
     kwords, knorms, vwords, vnorms = launch(
         specs.encode_pair(*parts, keys.dtype, keys.calibration),
         specs.encode_pair_launch(*parts, n),
-        [*inputs, *(offset, channel)[: keys.calibration]],
+        [*inputs, *(offset, channel)[: keys.calibration], *([order] if keys.split else [])],
         target,
         schedules,
         edit,
     )
-    check_encoded(kwords, knorms, shifted(from_bits(k, keys.dtype), offset, channel, keys), keys.codec())
-    check_encoded(vwords, vnorms, from_bits(v, values.dtype), values.codec())
+    check_any(kwords, knorms, shifted(from_bits(k, keys.dtype), offset, channel, order, keys), keys.codec())
+    check_any(vwords, vnorms, from_bits(v, values.dtype), values.codec())
 
 
 @dataclass(frozen=True)
@@ -160,19 +190,26 @@ class Attend:
     sharp: bool = False  # scores that grow with position, so that the running maximum is renewed
     geometry: specs.Geometry | None = None
     tail_capacity: int = 128
+    split: bool = False
+    bias: bool = False
+    hidden: int = 0  # rows of body and tail out of sight
 
     def spec(self, target: Target) -> specs.Attend:
         heads = self.kv_heads * self.group
         return specs.Attend(
             self.key_dim, self.value_dim or self.key_dim, self.key_bits, self.value_bits, self.kv_heads, self.group,
-            self.length, self.dtype, self.raw_dtype, self.calibration, self.window > 0, self.soft_cap > 0,
+            self.length, self.dtype, self.raw_dtype, self.calibration,
+            2 if self.hidden else int(self.window > 0), self.soft_cap > 0,
             (1 if heads < specs.MIN_ELEMENTS else 2) if self.sinks else 0, self.single, target, self.geometry,
+            self.split, self.bias,
         )  # fmt: skip
 
     def problem(self) -> tuple[dict[str, Any], Array]:
         """The kernels' buffers by name, but for what passes between the two, and the result (B, heads, L, Dv)."""
         values = value_codec(self.value_dim or self.key_dim, self.value_bits)
-        keys = key_codec(self.key_dim, self.key_bits) if self.key_bits else self.key_dim
+        keys: Codec | SplitCodec | int = key_codec(self.key_dim, self.key_bits) if self.key_bits else self.key_dim
+        if self.split:
+            keys = split_key_codec(self.key_dim, self.key_bits)
         case = Case(
             self.batch, self.kv_heads, self.body, self.capacity, self.first, self.tail, keys, values,
             self.raw_dtype, self.calibration, self.starts, tail_capacity=self.tail_capacity,
@@ -186,12 +223,26 @@ class Attend:
         sinks = to_bits(random.standard_normal(heads) * 3, self.dtype)
         scale = self.key_dim**-0.5
         low = case.tokens - self.length - self.window + 1 if self.window else 0
+        low = self.first + self.hidden if self.hidden else low
+        spec = self.spec("metal")
+        b = case.buffers
+        absent = {"starts": not spec.calibration, "chan": spec.calibration < 2, "order": not spec.split}
+        fixed, places = constants.fixed(
+            [
+                mx.array(constants.attention(keys, values, scale, self.soft_cap)),
+                *(None if absent.get(name) else mx.array(b[name]) for name in ("starts", "chan", "order", "fk", "fv")),
+            ]
+        )
+        bias = random.standard_normal((self.batch, heads, self.length, self.body)) * 4
+        padded = np.zeros((self.batch, heads, self.length, case.tokens))
+        padded[..., self.first : self.first + self.body] = bias
+        held_dims = case.dims(1 if self.single else self.splits + 1, low)
+        held_dims[10:15] = places[1:]
         named: dict[str, Any] = {
-            **case.buffers,
-            "q": held,
-            "consts": constants.attention(keys, values, scale, self.soft_cap),
-            "dims": case.dims(1 if self.single else self.splits + 1, low),
+            **b,
+            **{"q": held, "fixed": np.array(fixed), "dims": held_dims, "bias": bias.astype(np.float32)},
             "sinks": sinks,
+            "tickets": np.zeros(specs.MIN_ELEMENTS * 4, np.int32),
         }
         want = attend(
             from_bits(held, self.dtype),
@@ -201,6 +252,8 @@ class Attend:
             self.window,
             self.soft_cap,
             from_bits(sinks, self.dtype) if self.sinks else None,
+            (self.first, low) if self.hidden else (0, 0),
+            padded if self.bias else None,
         )
         return named, want
 
@@ -215,8 +268,8 @@ class Attend:
         named, want = self.problem()
         spec = self.spec(target)
         kernel, how = spec.kernel(), spec.launch(self.batch, int(named["dims"][6]))
-        (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)
-        if not self.single:
+        out = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)[0]
+        if not (self.single or spec.joined):
             named["part"], kernel = out, spec.merge()
             how = spec.merge_launch(self.batch)
             (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit_merge)
@@ -245,31 +298,32 @@ class Dequantise:
     body: int = 21
     starts: tuple[int, ...] = (0,)
     first_row: int = 0
+    split: bool = False
 
     def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
         first, tail = (4, 9) if self.raw else (0, 0)
-        mine = key_codec(self.dim, self.bits)
+        mine = split_key_codec(self.dim, self.bits) if self.split else key_codec(self.dim, self.bits)
         case = Case(
             self.batch, self.kv_heads, self.body, 32, first, tail, mine, value_codec(self.dim, 2),
             "float16", self.calibration, self.starts,
         )  # fmt: skip
-        b, r = case.buffers, rotation(mine)
+        b = case.buffers
         scale = b["chan"].astype(np.float64) if self.calibration > 1 else np.ones((1, self.dim))
         rows, count = case.tokens - self.first_row, self.heads[1] - self.heads[0]
         part = constants.part(mine)
         named = {
             **{"words": b["kpack"], "norms": b["knorm"], "consts": constants.decoding(mine)},
-            **{"first": b["fk"], "tail": b["tk"], "starts": b["starts"], "channel": b["chan"]},
+            **{"first": b["fk"], "tail": b["tk"], "starts": b["starts"], "channel": b["chan"], "order": b["order"]},
             "dims": dims(
                 *(first, b["fk"].shape[1], self.body, case.capacity, tail, b["tk"].shape[1]),
                 *(self.first_row, rows, self.heads[0], count, self.kv_heads, len(self.starts)),
             ),
-            "lift": ((b["offs"].astype(np.float64) * scale[:, None]) @ r.T).astype(np.float32),
+            "lift": rotated(b["offs"].astype(np.float64) * scale[:, None], mine, b["order"]).astype(np.float32),
         }
         kernel = specs.dequantise(part, self.dtype, "float16" if self.raw else None, self.calibration)
         how = specs.dequantise_launch(part, self.dtype, self.batch * count, rows)
         (out,) = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)
-        want = ((case.keys * scale[:, None]) @ r.T).reshape(self.batch, self.kv_heads, -1, self.dim)
+        want = rotated(case.keys * scale[:, None], mine, b["order"]).reshape(self.batch, self.kv_heads, -1, self.dim)
         want = want[:, slice(*self.heads), self.first_row :].reshape(out.shape)
         error = np.abs(from_bits(out, self.dtype) - want).max() / np.abs(want).max()
         limit = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}[self.dtype]

@@ -24,10 +24,14 @@ ENCODE = [
     Encode(256, 3, calibration=2, trials=8),
     Encode(512, 8, heads=1, rows=2),
     Encode(128, 4, heads=1, rows=1, matched=False),
+    Encode(128, 4, calibration=2, split=True),
+    Encode(80, 3, "bfloat16", calibration=1, split=True, heads=3, rows=3),
+    Encode(72, 2, "float32", split=True, rows=7),
 ]
 PAIRS = [
     (Encode(128, 4, calibration=2, trials=8), Encode(128, 4, matched=False, trials=8)),
     (Encode(96, 8, "bfloat16", calibration=1), Encode(128, 3, "bfloat16", matched=False)),
+    (Encode(64, 3, calibration=2, split=True), Encode(128, 4, matched=False, trials=8)),
     (Encode(72, 2, "float32"), Encode(64, 3, "float32", matched=False, trials=8)),
 ]
 ATTEND = [
@@ -58,6 +62,18 @@ ATTEND = [
     Attend(64, calibration=1, starts=(0, 30, 33, 70)),
     Attend(128, calibration=2, starts=(0, 8, 16, 17, 76), kv_heads=2),
     Attend(80, calibration=2, group=2, length=3, starts=(0, 40)),
+    # split keys
+    Attend(128, split=True, calibration=2, starts=(0, 30), kv_heads=2),
+    Attend(64, split=True, key_bits=3, value_bits=3, calibration=2, group=8),
+    Attend(80, split=True, key_bits=2, calibration=2, group=2, length=3),
+    Attend(72, split=True, key_bits=3, calibration=1, group=2),
+    Attend(256, 64, split=True, key_bits=4, value_bits=2, body=40, capacity=64),
+    Attend(120, split=True, key_bits=2, single=True, group=2),
+    # a bias of the scores, rows out of sight
+    Attend(64, bias=True, length=2, kv_heads=2, calibration=1),
+    Attend(128, bias=True, split=True, dtype="float32", soft_cap=30.0),
+    Attend(64, hidden=20, length=2),
+    Attend(64, hidden=90, splits=3, kv_heads=2),
     # windows, soft cap, sinks, a growing maximum
     Attend(64, window=50),
     Attend(64, window=45, length=3, group=2),
@@ -88,6 +104,9 @@ DEQUANTISE = [
     Dequantise(80, 8, "bfloat16", calibration=1, starts=(0, 20)),
     Dequantise(120, 2, raw=False),
     Dequantise(256, 3, first_row=11),
+    Dequantise(64, 3, split=True, calibration=2, starts=(0, 9)),
+    Dequantise(80, 4, "float32", split=True, calibration=1, starts=(0, 9)),
+    Dequantise(128, 2, "bfloat16", split=True, raw=False),
     Dequantise(512, 4, "float32", raw=False, heads=(0, 3), batch=1),
 ]
 

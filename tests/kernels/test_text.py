@@ -20,16 +20,21 @@ def text(kernel: Kernel) -> str:
 
 
 def test_every_text_is_free_of_diagnostics() -> None:
-    texts = [text(kernel) for kernel in {kernel.name: kernel for kernel in specs.catalogue("metal")}.values()]
-    assert len(texts) > 1500
-    batches = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
+    kernels = {kernel.name: kernel for kernel in specs.catalogue("metal")}.values()
+    assert len(kernels) > 1500
+    batches = []
+    for headers in {kernel.headers for kernel in kernels}:
+        texts = [text(kernel) for kernel in kernels if kernel.headers == headers]
+        batches += [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(metal_text.type_check, batches))
     assert "".join(found) == ""
 
 
-def test_the_two_targets_know_the_same_kernels_but_for_geometry() -> None:
-    names = [[k.body for k in specs.catalogue(target)] for target in ("metal", "cuda")]
+def test_the_two_targets_know_the_same_kernels_but_for_decode_attention() -> None:
+    names = [
+        [k.name for k in specs.catalogue(target) if not k.body.startswith("attend")] for target in ("metal", "cuda")
+    ]
     assert names[0] == names[1]
 
 
@@ -66,7 +71,7 @@ MISTAKES: dict[str, tuple[Kernel, str | None, str]] = {
     "threadgroup array in a helper": (ENCODE, None, "inline void tq_bad() { threadgroup float b[2]; b[0] = 1.0f; }"),
     "pointer without an address space": (ENCODE, None, "inline float tq_bad(float* x) { return x[1]; }"),
     "min of uint and int": (ATTEND, "metal::min(tb + uint(n), nraw - 1u)", "metal::min(tb + uint(n), 1)"),
-    "initialised threadgroup array": (ENCODE, "sm_bounds[1 << BITS];", "sm_bounds[1 << BITS] = {0.0f};"),
+    "initialised threadgroup array": (ENCODE, "sm_bounds[N];", "sm_bounds[N] = {0.0f};"),
     "array of variable length": (ENCODE, "const uint sg =", "float bad[dims[0]]; const uint sg ="),
     "misspelt builtin": (ATTEND, "simd_any(grow)", "simd_some(grow)"),
     "double": (MERGE, "float sink = 0.0f;", "double sink = 0.0f;"),
@@ -102,4 +107,4 @@ def test_the_check_finds(name: str) -> None:
 def test_the_check_finds_a_small_input_in_a_helper_of_device_pointers() -> None:
     """MLX passes inputs of fewer than 8 elements in the constant address space; only `sinks` may be so small."""
     assert metal_text.type_check([metal_text.mlx_text(MERGE, small=["sinks"])]) == ""
-    assert "error:" in metal_text.type_check([metal_text.mlx_text(ATTEND, small=["fk"])])
+    assert "error:" in metal_text.type_check([metal_text.mlx_text(ATTEND, small=["tk"])])

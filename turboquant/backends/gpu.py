@@ -11,18 +11,19 @@ from typing import TypeVar
 
 import mlx.core as mx
 
-from turboquant.backends.decoding import FLOATS, Decoder, Runs, alike, calibration_of
+from turboquant.backends.decoding import FLOATS, Decoder, Runs, alike, calibration_of, shortened
 from turboquant.backends.reference import Part, ReferenceBackend, stretches_of
 from turboquant.backends.verified import Verified
 from turboquant.codec import Codec, Packed
 from turboquant.kernels import constants, specs
 from turboquant.segments import PackedBuffer, Stretches
-from turboquant.split import AnyCodec, SplitCodec
+from turboquant.split import AnyCodec
 
 T = TypeVar("T")
 
 ENCODE_ERROR = 0.05  # of decoded vectors, relative: a code on a boundary may round either way
 ATTEND_ERROR = 0.02  # of outputs, relative, in the coarsest type that models use
+SAMPLE = 2048  # rows that a check at first use looks at
 
 
 class GpuBackend(ReferenceBackend):
@@ -49,21 +50,23 @@ class GpuBackend(ReferenceBackend):
     ) -> Packed:
         """As ReferenceBackend.encode; codes next to a boundary may round the other way."""
         calibration = calibration_of(offset, channel_scale)
-        if isinstance(codec, SplitCodec) or not _encodes(x, codec) or calibration is None:
+        if not _encodes(x, codec) or calibration is None:
             return super().encode(x, codec, offset, channel_scale, channel_order)
         batch, heads, rows, _ = x.shape
         part = constants.part(codec)
         kind = "float16" if offset is None else FLOATS[offset.dtype]
         kernel = specs.encode(part, FLOATS[x.dtype], calibration, kind)
+        if self._unknown(kernel.name) and rows > SAMPLE:
+            self.encode(x[:, :, :SAMPLE], codec, offset, channel_scale, channel_order)
         inputs = [x, constants.integers(batch * heads * rows, rows), constants.encoding_array(codec)]
-        inputs += [a for a in (offset, channel_scale) if a is not None]
+        inputs += [a for a in (offset, channel_scale, channel_order if part.split else None) if a is not None]
 
         def run() -> Packed:
             words, norms = self._runs(kernel, specs.encode_launch(part, batch * heads * rows), inputs)
             return _packed(words, norms, x)
 
         def reference() -> Packed:
-            return self._reference.encode(x, codec, offset, channel_scale)
+            return self._reference.encode(x, codec, offset, channel_scale, channel_order)
 
         return self._checked(kernel.name, run, reference, lambda a, b: _encode_error(codec, a, b), ENCODE_ERROR)
 
@@ -80,14 +83,16 @@ class GpuBackend(ReferenceBackend):
         """Keys and values of the same tokens in one dispatch; `offset` and `channel_scale` are the keys'."""
         calibration = calibration_of(offset, channel_scale)
         alike = keys.dtype == values.dtype and keys.shape[:3] == values.shape[:3]
-        if isinstance(key_codec, SplitCodec):
-            return super().encode_pair(keys, key_codec, values, value_codec, offset, channel_scale, channel_order)
         if not (_encodes(keys, key_codec) and _encodes(values, value_codec) and alike) or calibration is None:
-            return self.encode(keys, key_codec, offset, channel_scale), self.encode(values, value_codec)
+            packed = self.encode(keys, key_codec, offset, channel_scale, channel_order)
+            return packed, self.encode(values, value_codec)
         batch, heads, rows, _ = keys.shape
         parts = constants.part(key_codec), constants.part(value_codec)
         kind = "float16" if offset is None else FLOATS[offset.dtype]
         kernel = specs.encode_pair(*parts, FLOATS[keys.dtype], calibration, kind)
+        if self._unknown(kernel.name) and rows > SAMPLE:
+            few = keys[:, :, :SAMPLE], values[:, :, :SAMPLE]
+            self.encode_pair(few[0], key_codec, few[1], value_codec, offset, channel_scale, channel_order)
         inputs = [
             keys,
             values,
@@ -95,15 +100,16 @@ class GpuBackend(ReferenceBackend):
             constants.encoding_array(key_codec),
             constants.encoding_array(value_codec),
         ]
-        inputs += [a for a in (offset, channel_scale) if a is not None]
+        inputs += [a for a in (offset, channel_scale, channel_order if parts[0].split else None) if a is not None]
 
         def run() -> tuple[Packed, Packed]:
             made = self._runs(kernel, specs.encode_pair_launch(*parts, batch * heads * rows), inputs)
             return _packed(made[0], made[1], keys), _packed(made[2], made[3], values)
 
         def reference() -> tuple[Packed, Packed]:
-            plain = self._reference
-            return plain.encode(keys, key_codec, offset, channel_scale), plain.encode(values, value_codec)
+            return self._reference.encode_pair(
+                keys, key_codec, values, value_codec, offset, channel_scale, channel_order
+            )
 
         def error(a: tuple[Packed, Packed], b: tuple[Packed, Packed]) -> float:
             return max(_encode_error(key_codec, a[0], b[0]), _encode_error(value_codec, a[1], b[1]))
@@ -114,16 +120,17 @@ class GpuBackend(ReferenceBackend):
 
     def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array:
         words, norms = packed
-        if isinstance(codec, SplitCodec):
-            return super().dequantise(packed, codec, dtype)
-        if not specs.supports(codec.dim) or dtype not in FLOATS or norms.size < specs.MIN_ELEMENTS or norms.ndim != 3:
+        part = constants.part(codec)
+        if not _supports(codec) or dtype not in FLOATS or norms.size < specs.MIN_ELEMENTS or norms.ndim != 3:
             return super().dequantise(packed, codec, dtype)
         batch, heads, rows = norms.shape
-        kernel = specs.dequantise(constants.part(codec), FLOATS[dtype])
+        kernel = specs.dequantise(part, FLOATS[dtype])
+        if self._unknown(kernel.name) and rows > SAMPLE:
+            self.dequantise(Packed(words[:, :, :SAMPLE], norms[:, :, :SAMPLE]), codec, dtype)
         dims = constants.integers(0, 0, rows, rows, 0, 0, 0, rows, 0, heads, heads, 0)
 
         def run() -> mx.array:
-            how = specs.dequantise_launch(constants.part(codec), FLOATS[dtype], batch * heads, rows)
+            how = specs.dequantise_launch(part, FLOATS[dtype], batch * heads, rows)
             (out,) = self._runs(kernel, how, [words, norms, dims, constants.decoding_array(codec)])
             return out.reshape(batch, heads, rows, codec.dim)
 
@@ -137,17 +144,21 @@ class GpuBackend(ReferenceBackend):
         first, body, tail = stretches_of(kv, part)
         assert isinstance(body, PackedBuffer)
         raw = [b.array for b in (first, tail) if b.array is not None]
-        usable = specs.supports(body.codec.dim) and dtype in FLOATS and raw and alike(raw)
-        calibration = calibration_of(kv.offsets, kv.channel_scale) if part == "keys" else 0
+        usable = _supports(body.codec) and dtype in FLOATS and raw and alike(raw)
+        keys = part == "keys"
+        calibration = calibration_of(kv.offsets, kv.channel_scale) if keys else 0
         halves = kv.offsets is None or kv.offsets.dtype == mx.float16
-        if isinstance(body.codec, SplitCodec) or kv.key_bias is not None or not usable or calibration is None or not halves:
+        if not usable or calibration is None or not halves or (keys and kv.key_bias is not None):
             return super()._rotated(kv, part, heads, begin, end, dtype)
         words, norms = body.words.array, body.norms.array
         assert words is not None
         assert norms is not None
         codec, count = body.codec, heads.stop - heads.start
         batch, held = norms.shape[:2]
-        kernel = specs.dequantise(constants.part(codec), FLOATS[dtype], FLOATS[raw[0].dtype], calibration)
+        spec = constants.part(codec)
+        kernel = specs.dequantise(spec, FLOATS[dtype], FLOATS[raw[0].dtype], calibration)
+        if self._unknown(kernel.name) and end - begin > SAMPLE:
+            self._rotated(kv, part, heads, end - SAMPLE, end, dtype)
         capacities = [b.array.shape[2] if b.array is not None else 0 for b in (first, tail)]
         dims = constants.integers(
             *(first.count, capacities[0], body.count, norms.shape[2], tail.count, capacities[1]),
@@ -156,14 +167,17 @@ class GpuBackend(ReferenceBackend):
         inputs = [words, norms, dims, constants.decoding_array(codec), raw[0], raw[-1]]
         if calibration:
             assert kv.offsets is not None
-            lifted = codec.rotate(kv.offsets, kv.channel_scale)
+            lifted = codec.rotate(kv.offsets, kv.channel_scale, kv.channel_order)
             inputs += [lifted, constants.starts(kv.segment_starts)]
         if calibration > 1:
             assert kv.channel_scale is not None
             inputs.append(kv.channel_scale)
+        if spec.split:
+            assert kv.channel_order is not None
+            inputs.append(kv.channel_order)
 
         def run() -> mx.array:
-            how = specs.dequantise_launch(constants.part(codec), FLOATS[dtype], batch * count, end - begin)
+            how = specs.dequantise_launch(spec, FLOATS[dtype], batch * count, end - begin)
             (out,) = self._runs(kernel, how, inputs)
             return out.reshape(batch, count, end - begin, codec.dim)
 
@@ -178,15 +192,15 @@ class GpuBackend(ReferenceBackend):
         self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
     ) -> mx.array:
         """As ReferenceBackend.attend; up to MAX_ROWS of the newest tokens go to the decode kernel."""
-        causal = kv.key_bias is None and (isinstance(mask, str) or (mask is None and queries.shape[2] == 1))
-        causal &= not (kv.hidden and kv.first_keys.count)  # the kernels hide from the sequence's beginning on
-        window = kv.visible if kv.hidden else 0
-        prepared = self._decoder.prepare(queries, kv, scale, sinks, window) if causal else None
+        causal = isinstance(mask, str) or (mask is None and queries.shape[2] == 1)
+        prepared = self._decoder.prepare(queries, kv, scale, sinks) if causal else None
         if prepared is None:
             return super().attend(queries, kv, scale, mask, sinks)
         call, inputs = prepared
         if call.name in self._verified:
             return call.function(*inputs)
+        if self._unknown(call.name) and kv.body_values.count > SAMPLE and not kv.hidden:
+            self.attend(queries, shortened(kv, SAMPLE), scale, mask, sinks)
 
         def reference() -> mx.array:
             return self._reference.attend(queries, kv, scale, mask, sinks)
@@ -213,6 +227,10 @@ class GpuBackend(ReferenceBackend):
         return call.function(*inputs)
 
     # ------------------------------------------------------------------ trust
+
+    def _unknown(self, name: str) -> bool:
+        """Whether this kernel is still to be checked."""
+        return name not in self._verified and name not in self._refused
 
     def _checked(
         self,
@@ -243,8 +261,12 @@ class GpuBackend(ReferenceBackend):
         return expected
 
 
-def _encodes(x: mx.array, codec: Codec) -> bool:
-    return specs.supports(codec.dim) and x.ndim == 4 and x.dtype in FLOATS and x.size > 0
+def _supports(codec: AnyCodec) -> bool:
+    return (specs.supports_split if constants.part(codec).split else specs.supports)(codec.dim)
+
+
+def _encodes(x: mx.array, codec: AnyCodec) -> bool:
+    return _supports(codec) and x.ndim == 4 and x.dtype in FLOATS and x.size > 0
 
 
 def _packed(words: mx.array, norms: mx.array, x: mx.array) -> Packed:
@@ -259,5 +281,5 @@ def _error(result: mx.array, expected: mx.array) -> float:
     return found if found == found else float("inf")
 
 
-def _encode_error(codec: Codec, result: Packed, expected: Packed) -> float:
+def _encode_error(codec: AnyCodec, result: Packed, expected: Packed) -> float:
     return _error(codec.decode_rotated(result), codec.decode_rotated(expected))

@@ -1,6 +1,6 @@
 // The splits' parts of each query row to the finished output: merge by log-sum-exp, sink, un-rotate.
 // constants: OT, P, M, NSG, ROWS (query rows of a kv head), L (query rows of a head), HKV, SINK, AT (consts: signs, Q)
-// inputs: part (rows, splits, D + 2): sums, maximum, sum of weights, in units of log2(e); consts; dims [.., 6: splits]; sinks
+// inputs: part [sums (rows, splits, D), maximum and sum of weights (rows, splits, 2), in units of log2(e)], fixed (begins with consts), dims [.., 6: splits]; sinks
 // output: out (rows, D)
 // grid (32 * NSG, rows, 1)  group (32 * NSG, 1, 1)
   constexpr int D = P * M;
@@ -9,15 +9,17 @@
   constexpr int C = D / PB;
   TQ_SHARED float sm[NSG * SUB * D];
   TQ_SHARED float sm_l[NSG * SUB];
+  const device float* consts = (const device float*)fixed;
   const uint row = threadgroup_position_in_grid.y;
   const uint lane = thread_index_in_simdgroup;
   const uint sg = simdgroup_index_in_threadgroup;
   const uint la = lane % uint(PB);
   const uint sub = lane / uint(PB);
   const uint splits = uint(dims[6]);
-  const ulong base = ulong(row) * splits * uint(D + 2);
+  const ulong base = ulong(row) * splits * uint(D);
+  const ulong stats = ulong(threadgroups_per_grid.y) * splits * uint(D) + ulong(row) * splits * 2u;
   float top = -3.0e38f;
-  for (uint s = lane; s < splits; s += 32u) top = metal::max(top, part[base + s * uint(D + 2) + uint(D)]);
+  for (uint s = lane; s < splits; s += 32u) top = metal::max(top, part[stats + 2u * s]);
   top = simd_max(top);
   float sink = 0.0f;
   if (SINK != 0) {
@@ -28,9 +30,9 @@
   float total = 0.0f;
   TQ_UNROLL for (int i = 0; i < C; ++i) x[i] = 0.0f;
   for (uint s = sg * uint(SUB) + sub; s < splits; s += uint(NSG * SUB)) {
-    const ulong at = base + s * uint(D + 2);
-    const float w = tq_exp2(part[at + uint(D)] - top);
-    total += w * part[at + uint(D + 1)];
+    const ulong at = base + s * uint(D);
+    const float w = tq_exp2(part[stats + 2u * s] - top);
+    total += w * part[stats + 2u * s + 1u];
     TQ_UNROLL for (int i = 0; i < P / PB; ++i) {
       TQ_UNROLL for (int b = 0; b < M; ++b)
         x[i * M + b] = metal::fma(w, part[at + tq_coordinate<M>(la, i, b, uint(PB))], x[i * M + b]);

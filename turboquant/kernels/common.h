@@ -59,9 +59,6 @@ template <int PB> TQ_FN float tq_sum(float x) {
     return x;
   }
 }
-TQ_FN float tq_soft_cap(float s, float cap, float twice_over_cap) {  // all in units of log2(e)
-  return cap - 2.0f * cap / (1.0f + tq_exp2(metal::min(s * twice_over_cap, 80.0f)));
-}
 
 // ---- encoding: one part (keys or values) of one vector a PB lanes ----
 // Number of boundaries below x, by binary search.
@@ -78,28 +75,34 @@ template <int P, int M, int BITS, int TRIALS, int MATCHED, typename Table, typen
 TQ_FN float tq_quantise(const thread float* x, thread uint* codes, Table bounds, Table centroids, Scales trials) {
   constexpr int PB = P < 32 ? P : 32;
   constexpr int C = P / PB * M;
-  float best = 0.0f;
-  float divisor = 0.0f;
-  for (int t = 0; t < TRIALS; ++t) {
+  float dot[TRIALS];
+  float square[TRIALS];
+  TQ_UNROLL for (int t = 0; t < TRIALS; ++t) {  // all at once, so that their searches and sums overlap
     const float alpha = trials[t];
-    uint c[C];
-    float dot = 0.0f;
-    float square = 0.0f;
+    dot[t] = 0.0f;
+    square[t] = 0.0f;
     TQ_UNROLL for (int i = 0; i < C; ++i) {
-      c[i] = tq_count_below<BITS>(x[i] * alpha, bounds);
-      const float y = centroids[c[i]];
-      dot = metal::fma(y, x[i], dot);
-      square = metal::fma(y, y, square);
-    }
-    dot = tq_sum<PB>(dot);
-    square = tq_sum<PB>(square);
-    const float cosine = dot * metal::precise::rsqrt(metal::max(square, 1.0e-8f));
-    if (t == 0 || cosine > best) {
-      best = cosine;
-      divisor = MATCHED != 0 ? metal::precise::sqrt(square) : dot;
-      TQ_UNROLL for (int i = 0; i < C; ++i) codes[i] = c[i];
+      const float y = centroids[tq_count_below<BITS>(x[i] * alpha, bounds)];
+      dot[t] = metal::fma(y, x[i], dot[t]);
+      square[t] = metal::fma(y, y, square[t]);
     }
   }
+  TQ_UNROLL for (int t = 0; t < TRIALS; ++t) {
+    dot[t] = tq_sum<PB>(dot[t]);
+    square[t] = tq_sum<PB>(square[t]);
+  }
+  float best = 0.0f;
+  float divisor = 0.0f;
+  float scale = 0.0f;
+  TQ_UNROLL for (int t = 0; t < TRIALS; ++t) {
+    const float cosine = dot[t] * metal::precise::rsqrt(metal::max(square[t], 1.0e-8f));
+    if (t == 0 || cosine > best) {
+      best = cosine;
+      divisor = MATCHED != 0 ? metal::precise::sqrt(square[t]) : dot[t];
+      scale = trials[t];
+    }
+  }
+  TQ_UNROLL for (int i = 0; i < C; ++i) codes[i] = tq_count_below<BITS>(x[i] * scale, bounds);
   return divisor;
 }
 // Word w of a vector's codes, LSB first, a code over two words where it doesn't fit.
@@ -113,29 +116,24 @@ template <int D, int BITS, typename Codes> TQ_FN uint tq_pack_word(Codes codes, 
   }
   return word;
 }
-// Encodes `rows` vectors, 32 / PB a simdgroup. `constants`: signs / sqrt(P) (D), Q (M * M), trial scales (8).
-// `scratch`: D bytes a vector of this simdgroup. With CAL, `offset` and (CAL 2) `channel` are (heads, D): the vectors
-// of `per_head` consecutive rows share one.
-template <int P, int M, int BITS, int TRIALS, int MATCHED, int CAL, typename X, typename Offset, typename Channel,
-          typename Consts, typename Table, typename Scratch, typename Words, typename Norms>
-TQ_FN void tq_encode(X x_in, Offset offset, Channel channel, uint per_head, uint rows, uint first, uint lane, Consts constants,
-                     Table bounds, Table centroids, Scratch scratch, Words words, Norms norms) {
-  constexpr int D = P * M;
+// One vector, or its half `half_of` of STEP, to codes in `scratch` (moved up by SHIFT bits and added); returns the norm to be
+// stored. `constants`: signs / sqrt(P) (D), Q (M * M), trial scales (8). With CAL, `offset` and (CAL 2) `channel` are the head's.
+template <int P, int M, int BITS, int TRIALS, int MATCHED, int CAL, int STEP, int SHIFT, typename X, typename Offset,
+          typename Channel, typename Order, typename Consts, typename Table, typename Scratch>
+TQ_FN float tq_encode_part(X vector, Offset offset, Channel channel, Order order, uint half_of, uint lane, Consts constants,
+                           Table bounds, Table centroids, Scratch scratch) {
   constexpr int PB = P < 32 ? P : 32;
   constexpr int NI = P / PB;
-  constexpr int NW = (D * BITS + 31) / 32;
   const uint la = lane % uint(PB);
-  const uint sub = lane / uint(PB);
-  const bool live = first + sub < rows;
-  const uint row = metal::min(first + sub, rows - 1u);
   float x[NI * M];
   float square = 0.0f;
   TQ_UNROLL for (int i = 0; i < NI; ++i) {
     TQ_UNROLL for (int b = 0; b < M; ++b) {
-      const uint j = tq_coordinate<M>(la, i, b, uint(PB));
-      float v = float(x_in[ulong(row) * uint(D) + j]);
-      if constexpr (CAL > 0) v -= float(offset[row / per_head * uint(D) + j]);
-      if constexpr (CAL > 1) v *= float(channel[row / per_head * uint(D) + j]);
+      const uint c = tq_coordinate<M>(la, i, b, uint(PB));
+      const uint j = STEP == 1 ? c : uint(order[c * uint(STEP) + half_of]);
+      float v = float(vector[j]);
+      if constexpr (CAL > 0) v -= float(offset[j]);
+      if constexpr (CAL > 1) v *= float(channel[j]);
       x[i * M + b] = v;
       square = metal::fma(v, v, square);
     }
@@ -145,24 +143,84 @@ TQ_FN void tq_encode(X x_in, Offset offset, Channel channel, uint per_head, uint
   TQ_UNROLL for (int i = 0; i < NI; ++i) {
     TQ_UNROLL for (int b = 0; b < M; ++b) x[i * M + b] *= inverse * constants[tq_coordinate<M>(la, i, b, uint(PB))];
   }
-  tq_rotate<P, M>(x, lane, constants + D);
+  tq_rotate<P, M>(x, lane, constants + P * M);
   uint c[NI * M];
-  const float divisor = tq_quantise<P, M, BITS, TRIALS, MATCHED>(x, c, bounds, centroids, constants + (D + M * M));
+  const float divisor = tq_quantise<P, M, BITS, TRIALS, MATCHED>(x, c, bounds, centroids, constants + (P * M + M * M));
   TQ_UNROLL for (int i = 0; i < NI; ++i) {
     TQ_UNROLL for (int b = 0; b < M; ++b) {
-      scratch[sub * uint(D) + tq_coordinate<M>(la, i, b, uint(PB))] = uchar(c[i * M + b]);
+      const uint at = tq_coordinate<M>(la, i, b, uint(PB));
+      scratch[at] = uchar(SHIFT == 0 ? c[i * M + b] : uint(scratch[at]) | (c[i * M + b] << uint(SHIFT)));
     }
+  }
+  // clamped: half's largest number is 65504, and an infinite norm would spoil the whole vector
+  return metal::min(norm / metal::max(divisor, 1.0e-8f), 65504.0f);
+}
+// A norm as the byte of a split key's: the nearest of 32 steps an octave, 128 for 1.
+TQ_FN uint tq_norm_byte(float norm) {
+  const float steps = metal::rint(metal::precise::log2(metal::max(norm, 1.0e-30f)) * 32.0f);
+  return uint(metal::min(metal::max(int(steps) + 128, 1), 255));
+}
+// Encodes `rows` vectors, 32 / PB a simdgroup. `scratch`: D bytes a vector of this simdgroup. `offset`, `channel` and (SPLIT)
+// `order` are (heads, D): the vectors of `per_head` consecutive rows share one. SPLIT: BITS + 1 and BITS - 1 bits in turn
+// (split.py), constants and tables of the upper half, then (LTRIALS) those of the lower.
+template <int P, int M, int BITS, int TRIALS, int MATCHED, int CAL, int SPLIT, int LTRIALS, typename X, typename Offset,
+          typename Channel, typename Order, typename Consts, typename Table, typename Scratch, typename Words, typename Norms>
+TQ_FN void tq_encode(X vectors, Offset offset, Channel channel, Order order, uint per_head, uint rows, uint first, uint lane,
+                     Consts constants, Table bounds, Table centroids, Scratch scratch, Words words, Norms norms) {
+  constexpr int D = P * M;
+  constexpr int PB = P / (1 + SPLIT) < 32 ? P / (1 + SPLIT) : 32;
+  constexpr int NW = (D * BITS + 31) / 32;
+  const uint la = lane % uint(PB);
+  const uint sub = lane / uint(PB);
+  const bool live = first + sub < rows;
+  const uint row = metal::min(first + sub, rows - 1u);
+  const uint head = row / per_head * uint(D);
+  Scratch mine = scratch + sub * uint(D);
+  if constexpr (SPLIT == 0) {
+    const float norm = tq_encode_part<P, M, BITS, TRIALS, MATCHED, CAL, 1, 0>(
+        vectors + ulong(row) * uint(D), offset + head, channel + head, order, 0u, lane, constants, bounds, centroids, mine);
+    if (live && la == 0u) norms[row] = float16_t(norm);
+  } else {
+    constexpr int LOWER = D / 2 + M * M + 8 + (4 << BITS);
+    const float upper = tq_encode_part<P / 2, M, BITS + 1, TRIALS, MATCHED, CAL, 2, 0>(
+        vectors + ulong(row) * uint(D), offset + head, channel + head, order + head, 0u, lane, constants, bounds, centroids, mine);
+    const float lower = tq_encode_part<P / 2, M, BITS - 1, LTRIALS, MATCHED, CAL, 2, BITS + 1>(
+        vectors + ulong(row) * uint(D), offset + head, channel + head, order + head, 1u, lane, constants + LOWER,
+        bounds + (2 << BITS), centroids + (2 << BITS), mine);
+    const bool zero = upper == 0.0f && lower == 0.0f;
+    if (live && la == 0u) norms[row] = zero ? ushort(0) : ushort((tq_norm_byte(upper) << 8u) | tq_norm_byte(lower));
   }
   simdgroup_barrier(mem_flags::mem_threadgroup);
   if (live) {
-    for (uint w = la; w < uint(NW); w += uint(PB)) {
-      words[ulong(row) * uint(NW) + w] = tq_pack_word<D, BITS>(scratch + sub * uint(D), w);
+    for (uint w = la; w < uint(NW); w += uint(PB))
+      words[ulong(row) * uint(NW) + w] = tq_pack_word<D / (1 + SPLIT), BITS * (1 + SPLIT)>(mine, w);
+  }
+}
+// Boundaries and centroids of a codec to threadgroup memory; of a split one the upper half's, then the lower's.
+template <int D, int M, int BITS, int SPLIT, typename Consts, typename Table>
+TQ_FN void tq_codec_tables(Consts constants, uint tid, uint threads, Table bounds, Table centroids) {
+  if constexpr (SPLIT == 0) {
+    for (uint i = tid; i < (1u << uint(BITS)); i += threads) {
+      bounds[i] = constants[uint(D + M * M + 8) + i];
+      centroids[i] = constants[uint(D + M * M + 8 + (1 << BITS)) + i];
     }
-    // clamped: half's largest number is 65504, and an infinite norm would spoil the whole vector
-    if (la == 0u) norms[row] = float16_t(metal::min(norm / metal::max(divisor, 1.0e-8f), 65504.0f));
+  } else {
+    tq_codec_tables<D / 2, M, BITS + 1, 0>(constants, tid, threads, bounds, centroids);
+    tq_codec_tables<D / 2, M, BITS - 1, 0>(constants + (D / 2 + M * M + 8 + (4 << BITS)), tid, threads, bounds + (2 << BITS),
+                                           centroids + (2 << BITS));
   }
 }
 
+// A split key's two norms, each 2^((byte - 128) / 32): the upper's (0: a zero vector), and the lower's over it.
+TQ_FN float tq_upper_norm(uint bytes) { return bytes < 256u ? 0.0f : tq_exp2(float(int(bytes >> 8u) - 128) * 0.03125f); }
+TQ_FN float tq_lower_ratio(uint bytes) { return tq_exp2(float(int(bytes & 255u) - int(bytes >> 8u)) * 0.03125f); }
+
+// A key's norm as it is stored: float16, or (SPLIT) the bytes of the two halves.
+template <int SPLIT, typename Norm> TQ_FN float tq_key_norm(Norm stored) {
+  if constexpr (SPLIT != 0) return tq_upper_norm(uint(stored));
+  return float(stored);
+}
+template <typename Norm> TQ_FN uint tq_split_norm(Norm stored) { return uint(stored); }
 // ---- decoding: a lane's E coordinates of a row, which begin at bit `shift` of the word that p points at ----
 // W words; 64- and 128-bit loads where every lane's share is whole words (A). `last` keeps a lane inside its row.
 template <int W, bool A, typename Words> TQ_FN void tq_fetch(Words p, uint last, thread uint* w) {
@@ -189,10 +247,10 @@ template <int W, bool A> TQ_FN void tq_align(thread uint* w, uint shift) {
     TQ_UNROLL for (int i = 0; i < W - 1; ++i) w[i] = (w[i] >> shift) | ((w[i + 1] << 1u) << (31u - shift));
   }
 }
-// Code e of packed words, moved to bit S; the other bits are rubbish.
-template <int B, int S> TQ_FN uint tq_code(const thread uint* w, int e) {
-  const int i = (e * B) >> 5;
-  const int s = (e * B) & 31;
+// The B bits of packed words that begin at `bit`, moved to bit S; the other bits are rubbish.
+template <int B, int S> TQ_FN uint tq_bits(const thread uint* w, int bit) {
+  const int i = bit >> 5;
+  const int s = bit & 31;
   if (s + B > 32) return ((w[i] >> uint(s)) | (w[i + 1] << uint((32 - s) & 31))) << uint(S);
   return s >= S ? w[i] >> uint((s - S) & 31) : w[i] << uint((S - s) & 31);
 }
@@ -206,7 +264,7 @@ template <int E, int B, typename R> TQ_FN void tq_unpack(const thread uint* w, t
     tq_unpack_raw<E, R>(w, c);
   } else if constexpr (B == 2 && E % 2 == 0) {
     TQ_UNROLL for (int k = 0; k < E / 2; ++k) {
-      const float2 v = tq_pick2(t, tq_code<4, 3>(w, k), 0x78u);
+      const float2 v = tq_pick2(t, tq_bits<4, 3>(w, 4 * k), 0x78u);
       c[2 * k] = v.x;
       c[2 * k + 1] = v.y;
     }
@@ -220,7 +278,14 @@ template <int E, int B, typename R> TQ_FN void tq_unpack(const thread uint* w, t
       }
     }
   } else {
-    TQ_UNROLL for (int e = 0; e < E; ++e) c[e] = tq_pick(t, tq_code<B, 2>(w, e), ((1u << uint(B)) - 1u) << 2u);
+    TQ_UNROLL for (int e = 0; e < E; ++e) c[e] = tq_pick(t, tq_bits<B, 2>(w, B * e), ((1u << uint(B)) - 1u) << 2u);
+  }
+}
+// E coordinates of a split key, over the upper half's norm; `ratio` is the lower half's norm over it.
+template <int E, int B> TQ_FN void tq_unpack_split(const thread uint* w, tq_table upper, tq_table lower, float ratio, thread float* c) {
+  TQ_UNROLL for (int k = 0; k < E / 2; ++k) {
+    c[2 * k] = tq_pick(upper, tq_bits<B + 1, 2>(w, 2 * B * k), ((2u << uint(B)) - 1u) << 2u);
+    c[2 * k + 1] = ratio * tq_pick(lower, tq_bits<B - 1, 2>(w, 2 * B * k + B + 1), ((1u << uint(B - 1)) - 1u) << 2u);
   }
 }
 // Which centroid belongs at entry i of the table that tq_unpack<E, B> reads.
@@ -236,54 +301,5 @@ template <int E, typename R, typename Raw> TQ_FN void tq_raw_row(Raw p, thread f
     tq_unpack_raw<E, R>(w, c);
   } else {
     TQ_UNROLL for (int e = 0; e < E; ++e) c[e] = float(p[e]);
-  }
-}
-
-// A lane's part of the scores of G query rows, q[h * E + e], for one token's coordinates c.
-template <int E, int G> TQ_FN void tq_scores(const thread float* q, const thread float* c, thread float* s) {
-  TQ_UNROLL for (int e = 0; e < E; ++e) {
-    TQ_UNROLL for (int h = 0; h < G; ++h) s[h] = e == 0 ? q[h * E] * c[0] : metal::fma(q[h * E + e], c[e], s[h]);
-  }
-}
-template <int E, int G> TQ_FN void tq_accumulate(const thread float* p, const thread float* c, thread float* acc) {
-  TQ_UNROLL for (int e = 0; e < E; ++e) {
-    TQ_UNROLL for (int h = 0; h < G; ++h) acc[h * E + e] = metal::fma(p[h], c[e], acc[h * E + e]);
-  }
-}
-
-// ---- sums over the lanes of a token ----
-// Sums over LPT lanes, scattered over them. v[n * G + h], n < N, h < G. First HB halvings of the heads by the lanes'
-// high bits: slot h of a lane holds head h ^ (lane's high bits), so that no selection is needed. Then of the tokens.
-template <int N, int G, int C, int M, int HB> TQ_FN void tq_scatter_heads(thread float* v) {
-  if constexpr (HB > 0) {
-    TQ_UNROLL for (int n = 0; n < N; ++n) {
-      TQ_UNROLL for (int h = 0; h < C / 2; ++h) v[n * G + h] += simd_shuffle_xor(v[n * G + h + C / 2], ushort(M));
-    }
-    tq_scatter_heads<N, G, C / 2, M / 2, HB - 1>(v);
-  }
-}
-template <int N, int G, int C, int M> TQ_FN void tq_scatter_tokens(thread float* v, uint lane) {
-  if constexpr (M > 0) {
-    const bool up = (lane & uint(M)) != 0u;
-    TQ_UNROLL for (int n = 0; n < N / 2; ++n) {
-      TQ_UNROLL for (int h = 0; h < C; ++h) {
-        const float give = up ? v[n * G + h] : v[(n + N / 2) * G + h];
-        const float keep = up ? v[(n + N / 2) * G + h] : v[n * G + h];
-        v[n * G + h] = keep + simd_shuffle_xor(give, ushort(M));
-      }
-    }
-    tq_scatter_tokens<N / 2, G, C, M / 2>(v, lane);
-  }
-}
-// C values in each of the lanes that differ in the bits HI..LO: sums scattered, C * LO / (2 * HI) values stay in a lane.
-template <int C, int HI, int LO> TQ_FN void tq_reduce_scatter(thread float* v, uint lane) {
-  if constexpr (HI >= LO) {
-    const bool up = (lane & uint(HI)) != 0u;
-    TQ_UNROLL for (int i = 0; i < C / 2; ++i) {
-      const float give = up ? v[i] : v[i + C / 2];
-      const float keep = up ? v[i + C / 2] : v[i];
-      v[i] = keep + simd_shuffle_xor(give, ushort(HI));
-    }
-    tq_reduce_scatter<C / 2, HI / 2, LO>(v, lane);
   }
 }

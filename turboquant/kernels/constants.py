@@ -12,47 +12,55 @@ from numpy.typing import NDArray
 from turboquant.codec import TRIALS, Codec
 from turboquant.kernels import specs
 from turboquant.rotation import factors
+from turboquant.split import AnyCodec, SplitCodec
 
 Floats = NDArray[np.float32]
 
 LOG2_E = 1.4426950408889634
 
 
-def part(codec: Codec) -> specs.Part:
+def part(codec: AnyCodec) -> specs.Part:
+    if isinstance(codec, SplitCodec):
+        upper, lower = codec.upper, codec.lower
+        return specs.Part(codec.dim, codec.bits, upper.norm == "matched", upper.trials, True, lower.trials)
     return specs.Part(codec.dim, codec.bits, codec.norm == "matched", codec.trials)
 
 
-def encoding(codec: Codec) -> Floats:
-    """Signs / sqrt(2^k), mixer, trial scales, boundaries (and one unused place), centroids."""
+def encoding(codec: AnyCodec) -> Floats:
+    """Signs / sqrt(2^k), mixer, trial scales, boundaries (and one unused place), centroids; of both halves if split."""
+    if isinstance(codec, SplitCodec):
+        return _joined([encoding(codec.upper), encoding(codec.lower)])
     trials = np.ones(specs.TRIALS)
     trials[: len(TRIALS)] = TRIALS
     return _joined([*_rotation(codec), trials, _numpy(codec.boundaries), [0.0], _numpy(codec.centroids)])
 
 
-def decoding(codec: Codec) -> Floats:
-    """Signs / sqrt(2^k), mixer, centroids."""
+def decoding(codec: AnyCodec) -> Floats:
+    """Signs / sqrt(2^k), mixer, centroids; of both halves where split."""
+    if isinstance(codec, SplitCodec):
+        return _joined([decoding(codec.upper), decoding(codec.lower)])
     return _joined([*_rotation(codec), _numpy(codec.centroids)])
 
 
-def attention(keys: Codec | int, values: Codec, scale: float, soft_cap: float = 0.0) -> Floats:
+def attention(keys: AnyCodec | int, values: Codec, scale: float, soft_cap: float = 0.0) -> Floats:
     """Eight numbers, then the keys' and the values' constants. `keys`: their dimension where they are raw."""
     numbers = [scale * LOG2_E, soft_cap * LOG2_E, 2.0 / soft_cap if soft_cap else 0.0, *[0.0] * 5]
-    mine = decoding(keys) if isinstance(keys, Codec) else np.zeros(keys + factors(keys)[1] ** 2 + 1)
+    mine = decoding(keys) if not isinstance(keys, int) else np.zeros(keys + factors(keys)[1] ** 2 + 1)
     return _joined([numbers, mine, decoding(values)])
 
 
 @lru_cache(maxsize=64)
-def encoding_array(codec: Codec) -> mx.array:
+def encoding_array(codec: AnyCodec) -> mx.array:
     return mx.array(encoding(codec))
 
 
 @lru_cache(maxsize=64)
-def decoding_array(codec: Codec) -> mx.array:
+def decoding_array(codec: AnyCodec) -> mx.array:
     return mx.array(decoding(codec))
 
 
 @lru_cache(maxsize=64)
-def attention_array(keys: Codec | int, values: Codec, scale: float, soft_cap: float) -> mx.array:
+def attention_array(keys: AnyCodec | int, values: Codec, scale: float, soft_cap: float) -> mx.array:
     return mx.array(attention(keys, values, scale, soft_cap))
 
 
@@ -67,6 +75,22 @@ def starts(segment_starts: tuple[int, ...]) -> mx.array:
     """Where segments begin, padded with a row that no cache reaches."""
     padding = -len(segment_starts) % specs.DIMS
     return mx.array([*segment_starts, *[2**31 - 1] * padding], dtype=mx.int32)
+
+
+def fixed(parts: Sequence[mx.array | None]) -> tuple[mx.array, tuple[int, ...]]:
+    """What a layer's decode steps share, in one buffer of 32-bit words: `parts` in turn, and where each begins.
+
+    An input less is half a microsecond less of the processor's time a layer and step.
+    """
+    words, places, at = [], [], 0
+    for part in parts:
+        places.append(at)
+        if part is not None:
+            flat = part.reshape(-1).view(mx.uint32)
+            flat = mx.pad(flat, (0, -flat.size % 4))  # rows of raw tokens are read 16 bytes at a time
+            words.append(flat)
+            at += flat.size
+    return mx.concatenate(words), tuple(places)
 
 
 def _rotation(codec: Codec) -> list[NDArray[np.float64]]:

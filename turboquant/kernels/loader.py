@@ -36,10 +36,9 @@ def _read(name: str) -> str:
 
 
 @cache
-def _helpers(target: Target) -> str:
-    if target == "metal":
-        return _read("portable_metal.h") + _read("common.h")
-    return _read("portable_cuda.h") + _SPACES.sub("", _read("common.h"))
+def _helpers(target: Target, names: tuple[str, ...]) -> str:
+    text = "".join(_read(name) for name in names)
+    return _read(f"portable_{target}.h") + (_SPACES.sub("", text) if target == "cuda" else text)
 
 
 def header(kernel: Kernel, target: Target) -> str:
@@ -48,15 +47,16 @@ def header(kernel: Kernel, target: Target) -> str:
     On CUDA it also bounds the registers: MLX writes the declaration itself, so the bound goes into the macro that the
     declaration begins with.
     """
+    helpers = _helpers(target, kernel.headers)
     if target == "metal" or not kernel.residents:
-        return _helpers(target)
+        return helpers
     bounds = f"__launch_bounds__({kernel.threads}, {kernel.residents})"
-    return _helpers(target) + f"#undef __global__\n#define __global__ __attribute__((global)) {bounds}\n"
+    return helpers + f"#undef __global__\n#define __global__ __attribute__((global)) {bounds}\n"
 
 
 def source(kernel: Kernel, target: Target) -> str:
     """The body as MLX gets it: constants first, inputs that this kernel lacks replaced by their stand-ins."""
-    text = _read(kernel.body + ".metal")
+    text = "".join(_read(name + ".metal") for name in kernel.texts or (kernel.body,))
     for absent, other in kernel.aliases:
         text = re.sub(rf"\b{absent}\b", other, text)
     lines = [

@@ -34,6 +34,8 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   nreg = 0;
   wg_serial = 0;
+  arrivals = 0;
+  memset(arrived, 0, sizeof arrived);
   lo_[nreg] = (uintptr_t)&__start_tqshm;
   hi_[nreg] = (uintptr_t)&__stop_tqshm;
   shared_[nreg++] = true;
@@ -54,6 +56,9 @@ extern "C" const char* tq_run(void** bufs, const unsigned* grid, const unsigned*
             lanes[i].a = {{t, 0, 0}, {x, y, z}, {count[0], count[1], count[2]}, t & 31u, t >> 5, t};
           }
           ++wg_serial;
+          group_size = uint32_t(n);
+          memset(written, 0, sizeof written);
+          opened = taken = 0;
           if (&__start_tqshm)
             memset(&__start_tqshm, 0xFF, &__stop_tqshm - &__start_tqshm);  // nobody zeroes threadgroup memory
           run_group(n, mode);

@@ -4,3 +4,4 @@
 #include <cuda_fp16.h>
 typedef int int32_t;
 typedef unsigned int uint32_t;
+typedef unsigned short uint16_t;

@@ -80,4 +80,52 @@ inline float tq_pick_byte(tq_table t, unsigned x, unsigned k) {
   return *(const float*)((const char*)t + ((x >> (8u * k)) & 255u));
 }
 inline float tq_exp2(float x) { return std::exp2(x); }
+inline float tq_divide(float x, float y) { return x / y; }
+template <typename T>
+inline void tq_prefetch(const T* p) {
+  (void)*(const volatile char*)p;
+}
+typedef const unsigned* tq_pairs;
+inline tq_pairs tq_open_pairs(const unsigned* t, unsigned copy) { return t + copy; }
+inline unsigned tq_load_pair(tq_pairs t, unsigned offset) { return *(const unsigned*)((const char*)t + offset); }
+inline unsigned tq_byte(unsigned x, unsigned k) { return (x >> (8 * k)) & 255; }
+inline float tq_log2(float x) { return std::log2(x); }
+// mma.m16n8k16: lane 4 r + c holds of a (r, 2c), (r + 8, 2c), (r, 2c + 8), (r + 8, 2c + 8) and each one's right neighbour, of b
+// (2c, r), (2c + 8, r) and each one's lower neighbour, of c (r, 2c), (r, 2c + 1), (r + 8, ..).
+struct TqFragment {
+  unsigned x[4];
+};
+template <typename T>
+inline float tq_half_of(unsigned pair, int i) {
+  const unsigned short bits = (unsigned short)(pair >> (16 * i));
+  T value;
+  memcpy(&value, &bits, 2);
+  return float(value);
+}
+template <typename T>
+TQ_NOINLINE void tq_mma(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  const TqFragment a{{a0, a1, a2, a3}}, b{{b0, b1, 0, 0}};
+  const int row = emu::lane_id() / 4, column = 2 * (emu::lane_id() % 4);
+  float left[2][16], right[2][16];
+  emu::publish(&a, sizeof a);
+  emu::rendezvous(emu::SIMD, TQ_SITE);
+  for (int k = 0; k < 16; ++k) {
+    const TqFragment f = tq_lane<TqFragment>(4 * row + k % 8 / 2);
+    for (int i = 0; i < 2; ++i) left[i][k] = tq_half_of<T>(f.x[2 * (k / 8) + i], k % 2);
+  }
+  emu::publish(&b, sizeof b);
+  emu::rendezvous(emu::SIMD, TQ_SITE);
+  for (int k = 0; k < 16; ++k)
+    for (int i = 0; i < 2; ++i)
+      right[i][k] = tq_half_of<T>(tq_lane<TqFragment>(4 * (column + i) + k % 8 / 2).x[k / 8], k % 2);
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < 16; ++k) c[i] += left[i / 2][k] * right[i % 2][k];
+}
+inline void __threadfence() { emu::fence(); }
+inline unsigned atomicAdd(unsigned* p, unsigned v) {
+  emu::arrive();
+  const unsigned old = *p;
+  *p = old + v;
+  return old;
+}
 inline unsigned tq_keep(unsigned x) { return x; }
