@@ -22,6 +22,12 @@ SMALL = ["--head-dim", "64", "--kv-heads", "2", "--group", "2", "--repeats", "2"
 FEW = ((64, 2), (80, 3))
 
 
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TILE", 256), ("LATER", 64), ("CPU_LAYERS", 2)):
+        monkeypatch.setattr(bench, name, value)
+
+
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     assert main([*arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
