@@ -61,6 +61,7 @@ class DetailPane(QScrollArea):
         self.buttons.setSpacing(8)
         self.buttons.addStretch()
         self.links = QHBoxLayout()
+        self.links.setContentsMargins(-6, 0, 0, 0)  # their words begin where the others do
         self.links.setSpacing(6)
         self.links.addStretch()
         self.extra = QVBoxLayout()
