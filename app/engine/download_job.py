@@ -184,21 +184,20 @@ class DownloadJob:
 
     def _judge(self) -> None:
         """Raises HubError for a model that couldn't run, before its weights are fetched."""
-        texts = {file.name: self._model.blob(file) for file in self.files}
-        names = {file.name for file in self.files}
+        blobs = {file.name: self._model.blob(file) for file in self.files}
+        if "config.json" not in blobs:
+            raise _unusable(self.repo_id, "It has no config.json.")
         try:
-            config = json.loads(texts["config.json"].read_bytes())
-            index = json.loads(texts[_INDEX].read_bytes())["weight_map"] if _INDEX in names else {}
+            config = json.loads(blobs["config.json"].read_bytes())
+            index = json.loads(blobs[_INDEX].read_bytes())["weight_map"] if _INDEX in blobs else {}
             shards = set(index.values())
-        except KeyError:
-            raise _unusable(self.repo_id, "It has no config.json.") from None
-        except (ValueError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise _unusable(self.repo_id, "Its config.json or its list of weights can't be read.") from None
         if not isinstance(config, dict):
             raise _unusable(self.repo_id, "Its config.json isn't an object.")
-        if reason := support.unsupported(config, names):
+        if reason := support.unsupported(config, blobs.keys()):
             raise _unusable(self.repo_id, reason)
-        if missing := shards - names:
+        if missing := shards - blobs.keys():
             raise _unusable(self.repo_id, f"{len(missing)} of its {len(shards)} weight files aren't on the hub.")
 
     def _check_room(self) -> None:

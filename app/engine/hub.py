@@ -29,10 +29,10 @@ from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
 
 TIMEOUT_S = 20.0
 
-_SORTS = {"downloads": "downloads", "likes": "likes", "recent": "last_modified", "trending": "trending_score"}
+_SORTS = {"downloads": "downloads", "likes": "likes", "recent": "lastModified", "trending": "trendingScore"}
 _EXPAND = [
     "cardData", "config", "downloads", "gated", "lastModified", "library_name", "likes", "pipeline_tag", "safetensors",
-    "sha", "tags",
+    "tags",
 ]  # fmt: skip
 _WRITES_TEXT = (None, "text-generation", "image-text-to-text", "any-to-any")
 # What mlx-lm reads of a repository, without program code.
@@ -124,14 +124,21 @@ class Hub:
             raise explain(error, repo_id, token=bool(token)) from error
 
     def _list(self, query: HubQuery, tag: str) -> Iterator[HubModel]:
+        """One page of answers. HfApi.list_models tries again for minutes before it says that there is no network."""
+        parameters: dict[str, Any] = {
+            "filter": tag,
+            "sort": _SORTS[query.sort],
+            "limit": query.limit * _SEEN_AT_MOST,
+            "expand": _EXPAND,
+        }
+        if query.text.strip():
+            parameters["search"] = query.text.strip()
+
         def rows(api: HfApi) -> list[HubModel]:
-            found = api.list_models(
-                search=query.text.strip() or None,
-                filter=tag,
-                sort=_SORTS[query.sort],
-                limit=query.limit * _SEEN_AT_MOST,
-                expand=list(_EXPAND),
-            )
+            headers = build_hf_headers(token=api.token)
+            response = get_session().get(f"{api.endpoint}/api/models", params=parameters, headers=headers)
+            hf_raise_for_status(response)
+            found = [ModelInfo(**entry) for entry in response.json()]
             return [_row(info) for info in found if info.pipeline_tag in _WRITES_TEXT]
 
         yield from self._ask(rows)

@@ -31,8 +31,8 @@ _LISTED: tuple[tuple[str, dict[str, Any], tuple[int, ...], int, int, int, int, i
 )  # fmt: skip
 
 
-def fill(hub: LoopbackHub, starter: Path | None) -> None:
-    """Put the catalogue into a hub."""
+def fill(hub: LoopbackHub, starter: Path | None, medium: int = 20_000_000) -> None:
+    """Put the catalogue into a hub. The medium model has 4 · `medium` bytes."""
     hub.tokens[TOKEN] = "somebody"
     if starter is not None:
         kept = {path.name: path for path in starter.iterdir() if path.is_file() and path.name != "starter.json"}
@@ -64,7 +64,7 @@ def fill(hub: LoopbackHub, starter: Path | None) -> None:
             parameters={"U32": weights // 4},
         )
     hub.add("mlx-community/small-and-whole", small_model(), downloads=900, likes=4)
-    hub.add("mlx-community/medium-and-whole", small_model(20_000_000, seed=5), downloads=800, likes=3)
+    hub.add("mlx-community/medium-and-whole", small_model(medium, seed=5), downloads=800, likes=3)
     hub.add("mlx-community/gated-by-terms", small_model(seed=11), gated="auto", licence="gemma", downloads=700)
     hub.add(
         "mlx-community/gated-and-open-to-you", small_model(seed=13), gated="manual", access={"somebody": "accepted"}
@@ -78,7 +78,7 @@ def fill(hub: LoopbackHub, starter: Path | None) -> None:
     del lacking["model-00002-of-00002.safetensors"]
     hub.add("mlx-community/lacking-a-part", lacking, downloads=400)
     hub.add("someone/plain-safetensors", small_model(seed=23), tags=("safetensors", "text-generation"), downloads=300)
-    hub.add("someone/only-gguf", {"model.gguf": b"GGUF" + b"\0" * 5000}, downloads=200)
+    hub.add("someone/only-gguf", {"model.gguf": b"GGUF" + b"\0" * 5000}, tags=("gguf",), downloads=200)
 
 
 def fault(text: str) -> Fault:

@@ -95,7 +95,7 @@ class Repo:
         return self.past.get(revision)
 
     def info(self, *, blobs: bool) -> dict[str, Any]:
-        config = json.loads(b"".join(self.files["config.json"].chunks())) if "config.json" in self.files else {}
+        config = self._config()
         shown = {key: config[key] for key in ("architectures", "model_type", "quantization_config") if key in config}
         chat = "tokenizer_config.json" in self.files
         return {
@@ -120,6 +120,13 @@ class Repo:
             "safetensors": self._safetensors(),
             "siblings": [sibling(name, blob, blobs) for name, blob in sorted(self.files.items())],
         }
+
+    def _config(self) -> dict[str, Any]:
+        try:
+            config = json.loads(b"".join(self.files["config.json"].chunks()))
+        except (KeyError, ValueError):
+            return {}
+        return config if isinstance(config, dict) else {}
 
     def _safetensors(self) -> dict[str, Any]:
         counts: dict[str, int] = dict(self.parameters or {})
