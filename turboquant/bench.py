@@ -329,9 +329,11 @@ def _operation(name: str, shape: Shape, scheme: str, ours_ms: float, mlx_ms: flo
     return Operation(name, shape.tokens, shape.head_dim, shape.kv_heads, shape.group, scheme, ours_ms, mlx_ms)
 
 
-def _race(candidates: Mapping[str, Step], layers: int, repeats: int, statistic: Statistic = median) -> dict[str, float]:
-    """Milliseconds a layer of each candidate."""
-    calls = 1 if on_cpu() else ASYNC_STEPS
+def _race(
+    candidates: Mapping[str, Step], layers: int, repeats: int, statistic: Statistic = median, calls: int = 0
+) -> dict[str, float]:
+    """Milliseconds a layer of each candidate, of which so many `calls` are submitted together (0: as usual)."""
+    calls = calls or (1 if on_cpu() else ASYNC_STEPS)
 
     def seconds(run: Step) -> float:
         mx.synchronize()
