@@ -125,8 +125,7 @@ class Engine:
                 self._store.remove(command.conversation_id)
                 mx.clear_cache()
             case SaveSnapshots():
-                for session in list(self._sessions.values()):
-                    yield from self._save(session)
+                yield from self._save_all()
 
     # ------------------------------------------------------------ the model
 
@@ -179,11 +178,15 @@ class Engine:
 
     def _let_go(self) -> Iterator[Event]:
         """Save the caches and give back the memory of model and caches."""
-        for session in list(self._sessions.values()):
-            yield from self._save(session)
+        yield from self._save_all()
         self._sessions.clear()
         self._loaded = None
         loader.free_memory()
+
+    def _save_all(self) -> Iterator[Event]:
+        """On its own: a session that a caller still names keeps its model."""
+        for session in list(self._sessions.values()):
+            yield from self._save(session)
 
     # ------------------------------------------------------------ conversations
 

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import mlx.core as mx
+import psutil
 import pytest
 from huggingface_hub import constants
 
@@ -136,6 +137,16 @@ def test_a_model_that_cannot_be_woken_is_asked_again(folder: Path, tmp_path: Pat
     assert one(ModelFailed, events).error.message == one(TurnFailed, events).error.message
     (tmp_path / "away").rename(folder)
     assert ask(engine, QUESTION).generated_tokens > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is told otherwise elsewhere")
+def test_the_system_gets_a_real_models_memory_back(starter_model_path: Path, tmp_path: Path) -> None:
+    process = psutil.Process()
+    engine = ready_engine(starter_model_path, tmp_path)
+    ask(engine, transcript("Hello"))
+    loaded = process.memory_info().rss
+    drive(engine, UnloadModel())
+    assert loaded - process.memory_info().rss > 450_000_000
 
 
 # ---------------------------------------------------------------- the guard
