@@ -89,9 +89,14 @@ class DownloadJob:
 
     # ------------------------------------------------------------ what it does
 
-    async def run(self, on_planned: Callable[[], None]) -> None:
+    @property
+    def missing_bytes(self) -> int:
+        return sum(file.size_bytes - self._have.get(file.name, 0) for file in self.files)
+
+    async def run(self, on_planned: Callable[[], None], promised_bytes: Callable[[], int]) -> None:
         """Fetch, verify and publish; `on_planned()` when commit and files are known, and so worth keeping.
 
+        `promised_bytes()` is what others will still take of the disk.
         Raises HubError, AppError, OSError or what huggingface_hub and its client raise; what has come is kept.
         """
         self._verified.clear()
@@ -101,12 +106,12 @@ class DownloadJob:
             if not planned:
                 await self._plan(on_planned)
             try:
-                await self._fetch_model()
+                await self._fetch_model(promised_bytes())
             except (RevisionNotFoundError, EntryNotFoundError):
                 if not planned:  # an old plan may be of a version that is gone; files that stayed are found again
                     raise
                 await self._plan(on_planned)
-                await self._fetch_model()
+                await self._fetch_model(promised_bytes())
         finally:
             self._note = ""
             self._fetching.clear()
@@ -130,10 +135,10 @@ class DownloadJob:
         self._have = {file.name: self._on_disk(file) for file in self.files}
         on_planned()
 
-    async def _fetch_model(self) -> None:
+    async def _fetch_model(self, promised_bytes: int) -> None:
         self._model.prepare()
         self._have = {file.name: self._on_disk(file) for file in self.files}
-        self._check_room()
+        self._check_room(promised_bytes)
         token = await in_thread(self._tools.token)
         self.with_token = bool(token)
         weights = [file for file in self.files if file.name.endswith(".safetensors")]
@@ -200,13 +205,14 @@ class DownloadJob:
         if missing := shards - blobs.keys():
             raise _unusable(self.repo_id, f"{len(missing)} of its {len(shards)} weight files aren't on the hub.")
 
-    def _check_room(self) -> None:
-        needed = sum(file.size_bytes - self._have[file.name] for file in self.files)
-        free = shutil.disk_usage(self._model.folder).free
-        if needed and needed + self._tools.margin_bytes > free:
+    def _check_room(self, promised_bytes: int) -> None:
+        needed, kept_free = self.missing_bytes, self._tools.margin_bytes
+        free = shutil.disk_usage(self._model.folder).free - promised_bytes
+        if needed and needed + kept_free > free:
+            others = " besides what other downloads will take" if promised_bytes else ""
             raise HubError(
-                f"{self.repo_id} needs {needed / 1e9:.2f} GB more, and the disk has {free / 1e9:.2f} GB left"
-                f" ({self._tools.margin_bytes / 1e9:.2f} GB stay free). What has come is kept.",
+                f"{self.repo_id} needs {needed / 1e9:.2f} GB more, and the disk has {max(0, free) / 1e9:.2f} GB left"
+                f"{others} ({kept_free / 1e9:.2f} GB stay free). What has come is kept.",
                 f"Make room where {self._model.cache} lies, then go on; or set HF_HUB_CACHE to another disk.",
                 kind="disk",
             )

@@ -19,7 +19,7 @@ from typing import Any
 from app import paths
 from app.engine.download_job import DownloadJob, Tools
 from app.engine.hub_errors import explain
-from app.errors import AppError
+from app.errors import AppError, HubError
 from app.hub_events import DownloadRemoved, DownloadStatus, HubFile
 
 log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ class Downloads:
 
     async def _perform(self, job: DownloadJob) -> None:
         try:
-            await job.run(partial(self._changed, job))
+            await job.run(partial(self._changed, job), partial(self._promised_bytes, job))
             job.state = "done"
         except asyncio.CancelledError:
             pass  # whoever cancelled it has said what it is now
@@ -142,6 +142,12 @@ class Downloads:
             job.state, job.error = "failed", explain(error, job.repo_id, token=job.with_token)
             if not isinstance(error, AppError):
                 log.warning("the download of %s failed: %s", job.repo_id, job.error.detail)
+
+    def _promised_bytes(self, job: DownloadJob) -> int:
+        """What the other running downloads will still take of the disk."""
+        return sum(
+            self._jobs[repo_id].missing_bytes for repo_id in self._tasks if self._jobs.get(repo_id, job) is not job
+        )
 
     def _ended(self, job: DownloadJob, _: asyncio.Task[None]) -> None:
         del self._tasks[job.repo_id]
@@ -220,14 +226,13 @@ class Downloads:
 
 
 def _entry(job: DownloadJob) -> dict[str, Any]:
-    error = {"message": job.error.message, "hint": job.error.hint} if job.error else None
     state = job.state if job.state in ("paused", "failed") else "queued"
     return {
         "repo_id": job.repo_id,
         "state": state,
         "commit": job.commit,
         "files": [asdict(file) for file in job.files],
-        "error": error,
+        "error": asdict(job.error) if job.error else None,
     }
 
 
@@ -236,5 +241,5 @@ def _job(entry: dict[str, Any], tools: Tools) -> DownloadJob:
     if entry["state"] in ("paused", "failed"):
         job.state = entry["state"]
     if entry["error"]:
-        job.error = AppError(**entry["error"])
+        job.error = HubError(**entry["error"])
     return job

@@ -131,8 +131,8 @@ class Hub:
             "limit": query.limit * _SEEN_AT_MOST,
             "expand": _EXPAND,
         }
-        if query.text.strip():
-            parameters["search"] = query.text.strip()
+        if text := query.text.strip().rpartition("huggingface.co/")[2]:  # a page's address names a model too
+            parameters["search"] = text
 
         def rows(api: HfApi) -> list[HubModel]:
             headers = build_hf_headers(token=api.token)

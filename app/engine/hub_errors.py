@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import errno
 import json
-import re
 import ssl
+from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import constants
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.utils import parse_ratelimit_headers
 
 from app.errors import AppError, HubError
 
@@ -31,7 +32,9 @@ def transient(error: BaseException) -> bool:
     """Whether the same request may well succeed in a moment."""
     error = _origin(error)
     if isinstance(error, HfHubHTTPError):
-        return error.response.status_code in (408, 425, 429) or error.response.status_code >= 500
+        status = error.response.status_code
+        # A signed address may have run out; the next request gets another one.
+        return status in (408, 425, 429) or status >= 500 or (status in (401, 403) and _from_storage(error))
     if isinstance(error, httpx2.ProxyError) or _certificate(error):
         return False
     return isinstance(error, httpx2.TimeoutException | httpx2.NetworkError | httpx2.RemoteProtocolError)
@@ -43,10 +46,10 @@ def wait_s(error: BaseException) -> float:
     if not isinstance(error, HfHubHTTPError):
         return 0.0
     headers = error.response.headers
-    for value in (headers.get("Retry-After", ""), *re.findall(r";\s*t=(\d+)", headers.get("RateLimit", ""))):
-        if value.strip().isdigit():
-            return float(value)
-    return 0.0
+    if headers.get("Retry-After", "").strip().isdigit():
+        return float(headers["Retry-After"])
+    limit = parse_ratelimit_headers(headers)  # on every answer; it counts where nothing is left
+    return float(limit.reset_in_seconds) if limit is not None and limit.remaining == 0 else 0.0
 
 
 def explain(error: BaseException, repo_id: str = "", *, token: bool = False) -> AppError:
@@ -117,6 +120,9 @@ def _answered(error: HfHubHTTPError, repo_id: str, subject: str, token: bool) ->
     code, said = headers.get("X-Error-Code", ""), headers.get("X-Error-Message", "")
     detail = f"HTTP {status} {code} {said} {headers.get('X-Request-Id', '')}".strip()
     page = model_page(repo_id) if repo_id else ""
+    if _from_storage(error):
+        message = f"The hub's storage doesn't give a file of {subject} (HTTP {status})."
+        return HubError(message, "Try again later.", detail)
     if code == "GatedRepo":
         return _gated(subject, said, token, page, detail)
     if status == 401 and token and code != "RepoNotFound":
@@ -208,6 +214,11 @@ def _gated(subject: str, said: str, token: bool, page: str, detail: str) -> HubE
 def _origin(error: BaseException) -> BaseException:
     """What `explain` has made this error of."""
     return error.__cause__ if isinstance(error, HubError) and error.__cause__ is not None else error
+
+
+def _from_storage(error: HfHubHTTPError) -> bool:
+    """Whether the host that large files are redirected to has answered, rather than the hub."""
+    return error.response.url.host != urlsplit(constants.ENDPOINT).hostname
 
 
 def _certificate(error: BaseException) -> bool:

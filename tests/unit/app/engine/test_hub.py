@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from huggingface_hub import constants, scan_cache_dir, snapshot_download
 
 from app.engine import curated, support
 from app.engine import hub as engine_hub
+from app.engine.fetching import Patience
 from app.engine.hub import Hub
-from app.engine.hub_errors import explain, model_page, transient
+from app.engine.hub_errors import explain, model_page, transient, wait_s
 from app.errors import AppError, HubError
 from app.hub_events import HubQuery
 from tests.faults.downloading import Driver, cached, check_whole
@@ -99,6 +101,11 @@ def test_filters(catalogue: LoopbackHub) -> None:
     assert not [row for row in rows if row.gated or (row.weights_bytes or 0) > 1_000_000_000]
     assert "mlx-community/Qwen3-1.7B-4bit" in [row.repo_id for row in rows]
     assert len(Hub().search(HubQuery(limit=3))) == 3
+
+
+def test_a_pages_address_is_as_good_as_a_name(catalogue: LoopbackHub) -> None:
+    (row,) = Hub().search(HubQuery("https://huggingface.co/mlx-community/Qwen3-8B-4bit"))
+    assert row.repo_id == "mlx-community/Qwen3-8B-4bit"
 
 
 def test_a_search_without_results(catalogue: LoopbackHub) -> None:
@@ -300,6 +307,22 @@ def test_room_is_checked_before(loopback_hub: LoopbackHub, tmp_path: Path) -> No
     assert not loopback_hub.asked("resolve:*")
 
 
+def test_room_that_others_will_take_is_no_room(
+    loopback_hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for_one = shutil.disk_usage(tmp_path)._replace(free=900_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: for_one)  # the real one changes meanwhile
+    loopback_hub.add("somebody/first", small_model())
+    loopback_hub.add("somebody/second", small_model(seed=3))
+    loopback_hub.faults = [Fault("hang", "cdn:somebody/first:*", times=-1)]
+    with Driver(tmp_path, patience=Patience()) as driver:
+        driver.queue.download("somebody/first")
+        driver.wait(lambda: len(loopback_hub.asked("cdn:*")) == 2)
+        error = driver.download("somebody/second").error
+        assert isinstance(error, HubError)
+        assert "besides what other downloads will take" in error.message
+
+
 def test_a_disk_that_fills_up(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
     """The writer's quota is the limit of a file's size, in a process of its own; then it is lifted."""
     repo = loopback_hub.add("somebody/small", small_model())
@@ -360,6 +383,25 @@ def test_the_way_there_is_told_too() -> None:
     assert "SSL_CERT_FILE" in explain(refused).hint
     assert not transient(refused)
     assert transient(httpx2.ReadTimeout("slow"))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, {"Retry-After": "7"}, 7),
+        (429, {"RateLimit": '"api";r=0;t=55'}, 55),
+        (503, {"RateLimit": '"api";r=120;t=55'}, 0),
+        (503, {"Retry-After": "tomorrow"}, 0),
+    ],
+)
+def test_the_hub_says_how_long_to_wait(
+    loopback_hub: LoopbackHub, status: int, headers: dict[str, str], seconds: float
+) -> None:
+    loopback_hub.faults = [Fault("status", "info:*", status=status, headers=headers)]
+    with pytest.raises(HubError) as caught:
+        Hub().plan("somebody/small")
+    assert wait_s(caught.value) == seconds
+    assert transient(caught.value)
 
 
 def test_a_listing_without_checksums_isnt_trusted(loopback_hub: LoopbackHub) -> None:
