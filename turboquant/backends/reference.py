@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import mlx.core as mx
 import numpy as np
@@ -121,9 +121,7 @@ class ReferenceBackend:
         value_dim = kv.tail_values.view().shape[-1]
         row_bytes = queries.shape[0] * (heads.stop - heads.start) * (queries.shape[-1] + value_dim) * dtype.size
         if row_bytes * kv.visible <= WORKING_BYTES:
-            out = mx.fast.scaled_dot_product_attention(
-                queries, *rows(0, kv.visible), scale=scale, mask=mask, sinks=sinks
-            )
+            out = _attend_laid_out(queries, *rows(0, kv.visible), scale, mask, sinks)
         else:
             column_bytes = 3 * mx.float32.size * queries.size // queries.shape[-1]  # scores, weights, mask
             tile = max(WORKING_BYTES // (row_bytes + column_bytes), 1)
@@ -188,6 +186,33 @@ def _channels(kv: Stretches, heads: slice) -> tuple[mx.array | None, mx.array | 
 def _for_group(group: int, *arrays: mx.array | None) -> Iterator[mx.array | None]:
     """What belongs to kv heads (B, H, D), for their query heads (B, H * group, D)."""
     return (None if array is None else mx.repeat(array, group, axis=1) for array in arrays)
+
+
+def _attend_laid_out(
+    queries: mx.array, keys: mx.array, values: mx.array, scale: float, mask: mx.array | str | None, sinks: Any
+) -> mx.array:
+    """MLX's attention; on a CPU, where it lays all scores out, for so many queries at a time as there is room for."""
+    batch, heads, length, _ = queries.shape
+    tokens = keys.shape[2]
+    step = length
+    if mx.default_device() == mx.cpu:
+        step = max(WORKING_BYTES // (2 * mx.float32.size * batch * heads * tokens), 1)
+    outputs = []
+    for row in range(0, length, step):
+        stop = min(row + step, length)
+        seen, part = tokens, mask
+        if isinstance(mask, str):
+            seen = tokens - (length - stop)
+        elif mask is not None and mask.ndim > 1 and mask.shape[-2] > 1:
+            part = mask[..., row:stop, :]
+        outputs.append(
+            mx.fast.scaled_dot_product_attention(
+                queries[:, :, row:stop], keys[:, :, :seen], values[:, :, :seen], scale=scale, mask=part, sinks=sinks
+            )
+        )
+        if step < length:
+            mx.eval(outputs[-1])  # the scores of one step are gone before the next one's are there
+    return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=2)
 
 
 def _held(kv: Stretches, begin: int, end: int) -> Iterator[tuple[int, int]]:
