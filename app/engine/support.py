@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ _CONTEXT_KEYS = ("max_position_embeddings", "max_sequence_length", "max_seq_len"
 _NO_MODELS = frozenset(
     ("activations", "base", "bitlinear_layers", "cache", "gated_delta", "mla", "pipeline", "rope_utils", "ssm")
 ) | {"switch_layers", "olmo"}
+# Written as Metal kernels, which other machines don't have.
+_METAL_ONLY = ("bitnet", "muse_spark")
 # What mlx-lm makes of other people's quantised weights (mlx_lm.utils.load_model).
 _FOREIGN_QUANTIZATION = ("awq", "bitnet", "compressed-tensors", "fp8", "gptq", "modelopt", "mxfp4", "mxfp8")
 _PACKED_FORMATS = ("mxfp4-pack-quantized", "nvfp4-pack-quantized", "pack-quantized")
@@ -75,6 +78,8 @@ def _unknown_kind(config: Mapping[str, Any]) -> str:
         return "Its config.json names no model_type."
     if config.get("model_file") is not None:
         return "It needs program code of its own, which is never run."
+    if kind in _METAL_ONLY and sys.platform != "darwin":
+        return f"Models of type {kind} run on a Mac only."
     if kind in _known_modules():
         return ""
     # These import MLX, the first one with its BLAS: only for the rare name that needs it.

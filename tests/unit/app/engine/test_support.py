@@ -74,6 +74,13 @@ def test_every_module_said_to_be_a_model_is_one() -> None:
         importlib.import_module("mlx_lm.models.olmo")
 
 
+@pytest.mark.parametrize(("platform", "words"), [("linux", "on a Mac only"), ("darwin", "")])
+def test_what_needs_metal_is_told_elsewhere(platform: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    assert words in support.unsupported(config(model_type="bitnet"))
+    assert bool(support.unsupported(config(model_type="bitnet"))) is bool(words)
+
+
 def test_nothing_is_imported_for_a_known_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlx_lm.utils", None)  # its import would fail
     assert support.unsupported({"model_type": "qwen3"}) == ""
