@@ -66,8 +66,10 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
             setattr(old, _REASON, getattr(fresh, _REASON, f"a {type(old).__name__} can't be converted"))
             converted[i] = old
         elif not old.empty():
-            rows = map(old._temporal_order, (old.keys, old.values)) if fresh.window else old.keys_and_values()
-            fresh.fill(*rows, old.offset)
+            keys, values = old.keys_and_values()
+            if fresh.window:
+                keys, values = old._temporal_order(old.keys), old._temporal_order(old.values)
+            fresh.fill(keys, values, old.offset)
             fresh.compress()
     return converted
 
