@@ -14,6 +14,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -60,9 +61,12 @@ class Request:
 
 
 class LoopbackHub:
-    """Serves while it is open: `with LoopbackHub() as hub:`. `tokens` are those it knows, and whose they are."""
+    """Serves while it is open: `with LoopbackHub() as hub:`. `tokens` are those it knows, and whose they are.
 
-    def __init__(self, port: int = 0) -> None:
+    With a server's `tls` context it speaks HTTPS. It also answers as an HTTP proxy to any host.
+    """
+
+    def __init__(self, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.repos: dict[str, Repo] = {}
         self.tokens: dict[str, str] = {}
         self.faults: list[Fault] = []
@@ -74,7 +78,10 @@ class LoopbackHub:
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.hub = self
         self.port = self._server.server_address[1]
-        self.url, self.cdn_url = f"http://127.0.0.1:{self.port}", f"http://localhost:{self.port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        scheme = "https" if tls else "http"
+        self.url, self.cdn_url = f"{scheme}://127.0.0.1:{self.port}", f"{scheme}://localhost:{self.port}"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), name="loopback-hub", daemon=True
         )

@@ -410,3 +410,16 @@ def test_a_listing_without_checksums_isnt_trusted(loopback_hub: LoopbackHub) -> 
     with pytest.raises(HubError) as caught:
         Hub().plan("somebody/small")
     assert caught.value.kind == "damaged"
+
+
+def test_a_disk_without_links(loopback_hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    repo = loopback_hub.add("somebody/small", small_model())
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    with Driver(tmp_path) as driver:
+        path = driver.download("somebody/small").path
+        check_whole(repo, path)
+        assert not any(file.is_symlink() for file in Path(path).iterdir())
+        check_whole(repo, driver.download("somebody/small").path)
