@@ -52,6 +52,7 @@ def test_a_download_is_seen_on_every_page(downloading: Bench) -> None:
     assert window.downloads_button.text() == "40 %"
     assert row(downloading).words.text() == "1.00 of 2.50 GB · 20.0 MB/s · 1 min left"
     window.on_models()
+    downloading.rest()
     detail = window.models_page.browser.detail
     assert detail.place.row is not None
     assert detail.place.row.isVisible()
@@ -142,6 +143,7 @@ def test_a_finished_download_can_be_loaded(downloading: Bench) -> None:
     assert window.models.model.path == "/hub/Qwen3"  # type: ignore[union-attr]
     assert words not in window.notices.texts(), "what is loaded isn't offered"
     window.on_models()
+    downloading.rest()
     assert window.models_page.browser.detail.load.isVisible()
     assert window.models_page.browser.detail.status.text == "Installed"
 
