@@ -60,11 +60,14 @@ class Attention:
     dtype: mx.Dtype = mx.float16
     tokens: int = 1000
     split: bool = False
+    sinks: bool = False
+    window: int = 0
 
     def __str__(self) -> str:
-        split = " split" if self.split else ""
         dtype = str(self.dtype).rsplit(".", maxsplit=1)[-1]
-        return f"{self.scheme}{split} d={self.dim} group={self.group} rows={self.rows} T={self.tokens} {dtype}"
+        words = f"{self.scheme} d={self.dim} group={self.group} rows={self.rows} T={self.tokens} {dtype}"
+        more = ("split", self.split), ("sinks", self.sinks), (f"window={self.window}", self.window)
+        return " ".join([words, *(name for name, present in more if present)])
 
 
 ATTENTION = (
@@ -78,6 +81,8 @@ ATTENTION = (
     Attention("turbo2", 256, group=8),
     Attention("turbo2", 64, group=7, rows=3, dtype=mx.bfloat16, split=True),
     Attention("turbo4v2", 128, rows=5),
+    Attention("turbo4", 64, group=8, dtype=mx.bfloat16, sinks=True),
+    Attention("turbo4", 128, window=512),
     Attention("turbo0v4", 96, tokens=5000),
     Attention("turbo0v2", 64, group=3, dtype=mx.float32, tokens=300),
 )
@@ -155,15 +160,16 @@ def _codec(codec: AnyCodec) -> Iterator[Check]:
 def _attention(case: Attention) -> Check:
     cache, queries = attention_case(case)
     mask, scale, stretches = "causal" if case.rows > 1 else None, case.dim**-0.5, cache.stretches()
-    got, ms = _timed(lambda: cache.backend.attend(queries, stretches, scale, mask, None))
-    exact = ReferenceBackend().attend(queries.astype(mx.float32), stretches, scale, mask, None)
+    sinks = mx.random.normal((queries.shape[1],)) if case.sinks else None
+    got, ms = _timed(lambda: cache.backend.attend(queries, stretches, scale, mask, sinks))
+    exact = ReferenceBackend().attend(queries.astype(mx.float32), stretches, scale, mask, sinks)
     error = mx.abs(got.astype(mx.float32) - exact).max()
     return Check("attend", str(case), float(error), ATTENTION_ERROR[case.dtype], ms)
 
 
 def attention_case(case: Attention, kv_heads: int = 2) -> tuple[TurboQuantCache, mx.array]:
     """A packed cache of random tokens, the newest of them just added, and their queries."""
-    cache = TurboQuantCache(case.scheme, policy=Policy(split=WIDTHS if case.split else ()))
+    cache = TurboQuantCache(case.scheme, policy=Policy(split=WIDTHS if case.split else ()), window=case.window)
     prompt = case.tokens - case.rows
 
     def add(tokens: int) -> None:
