@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from turboquant import measuring, terminal, timing
+from turboquant import inspecting, measuring, terminal, timing
 from turboquant.errors import TurboQuantError
 from turboquant.schemes import SCHEMES
 
@@ -34,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     measuring.add_commands(commands)
 
     timing.add_commands(commands)
+
+    inspecting.add_commands(commands)
 
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true")

@@ -19,7 +19,7 @@ from turboquant import plan
 from turboquant.errors import UnsupportedModel
 from turboquant.report import layer_bytes
 from turboquant.schemes import NONE, Scheme, parse
-from turboquant.trace import CacheTrace, Traces, examine
+from turboquant.trace import LENGTHS, CacheTrace, Traces, examine
 
 PREFILL_STEP = 2048  # tokens that mlx-lm prefills at once
 
@@ -70,6 +70,8 @@ def build(config: Mapping[str, Any], *, dtype: mx.Dtype | None = None) -> Module
     Code that comes with a model isn't run.
     """
     kind = config.get("model_type")
+    if not isinstance(kind, str):
+        raise UnsupportedModel("The config names no model_type.")
     if config.get("model_file"):
         raise UnsupportedModel(f"The model brings its own code ({config['model_file']!r}), which isn't run.")
     key: Any = mx.random.state[0].tolist()  # type: ignore[index]
@@ -77,7 +79,8 @@ def build(config: Mapping[str, Any], *, dtype: mx.Dtype | None = None) -> Module
         model_class, arguments_class = _get_classes(dict(config))
         model: Module = model_class(arguments_class.from_dict(dict(config)))
     except (Exception, SystemExit) as error:  # as above; and a module of mlx-lm exits where its package is missing
-        raise UnsupportedModel(f"mlx-lm can't build a model of type {kind!r} from this config: {error!r}") from error
+        why = error if isinstance(error, TypeError | ValueError) else repr(error)
+        raise UnsupportedModel(f"mlx-lm can't build a model of type {kind!r} from this config: {why}") from error
     finally:
         mx.random.seed(key[0] << 32 | key[1])  # the caller's random numbers go on as if nothing had been built
     model.set_dtype(dtype or config_dtype(config))
@@ -127,8 +130,12 @@ def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: in
 
 def _raw_bytes(part: CacheTrace, tokens: int) -> tuple[int, int]:
     """Used and allocated bytes of one of mlx-lm's own caches: it is filled with zeros that are never computed."""
-    if not part.kv_heads or part.dtype is None or tokens == 0:
-        return (part.state_bytes,) * 2 if tokens else (0, 0)
+    if tokens == 0:
+        return 0, 0
+    if not part.kv_heads or part.dtype is None:
+        first, last = part.state_bytes[0], part.state_bytes[-1]
+        grown = first + (last - first) * (tokens - LENGTHS[0]) // (LENGTHS[1] - LENGTHS[0])
+        return grown, grown
     cache = copy.copy(part.fresh)
     steps = [PREFILL_STEP] * ((tokens - 1) // PREFILL_STEP) + [(tokens - 1) % PREFILL_STEP, 1]
     for rows in filter(None, steps):

@@ -8,7 +8,7 @@ from typing import Any, cast
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
-from turboquant import windows
+from turboquant import trace, windows
 from turboquant.cache import TurboQuantCache
 from turboquant.plan import packable
 from turboquant.schemes import NONE, RAW_BYTES, Scheme, parse
@@ -43,7 +43,7 @@ def measure(caches: list[Any]) -> CacheReport:
     packed = sum(c.bytes_in_sight(b) for c in ours for b in (c.body_keys, c.body_values) if isinstance(b, PackedBuffer))
     statistics = sum(c.calibration.nbytes for c in ours)
     used = sum(c.used_bytes for c in ours)
-    other = sum(_state_bytes(c) for c in others)
+    other = sum(_other_bytes(c) for c in others)
     return CacheReport(
         scheme=ours[0].scheme.name if ours else "none",
         tokens=max((_tokens(c) for c in caches), default=0),
@@ -66,7 +66,7 @@ def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
     Statistics aren't predicted (a few hundred bytes a head). 0 before the first token, when no shape is known.
     """
     wanted, tokens = parse(scheme), max(tokens, 0)
-    total = sum(_state_bytes(c) for c in caches if not isinstance(c, TurboQuantCache))
+    total = sum(_other_bytes(c, tokens) for c in caches if not isinstance(c, TurboQuantCache))
     for cache in packable(caches):
         if cache.empty():
             continue
@@ -135,8 +135,17 @@ def _tokens(cache: Any) -> int:
     return int(getattr(cache, "offset", 0))
 
 
-def _state_bytes(cache: Any) -> int:
-    if cache.empty():
-        return 0
-    state = cast(list[tuple[str, Any]], tree_flatten(cache.state))
-    return sum(value.nbytes for _, value in state if isinstance(value, mx.array))
+def _other_bytes(cache: Any, tokens: int | None = None) -> int:
+    """Of one of mlx-lm's caches, without its capacity; where `tokens` is given, what it would hold of so many."""
+    total = 0
+    for part in trace.parts(cache):
+        if part.empty():
+            continue
+        keeps_tokens = hasattr(part, "keys_and_values")
+        held = part.keys_and_values() if keeps_tokens else part.state
+        arrays = [value for _, value in cast(list[tuple[str, Any]], tree_flatten(held)) if isinstance(value, mx.array)]
+        size = sum(array.nbytes for array in arrays)
+        if tokens is not None and keeps_tokens:
+            size = size // arrays[0].shape[2] * min(tokens, trace.window_of(part) or tokens)
+        total += size
+    return total

@@ -13,12 +13,12 @@ from typing import Any
 
 import mlx.core as mx
 from mlx.nn.layers.base import Module
-from mlx_lm.models.cache import CacheList, make_prompt_cache
+from mlx_lm.models.cache import ArraysCache, CacheList, make_prompt_cache
 
 from turboquant import attention
 
 STEPS = (3, 1)  # rows of a traced prompt and of a decode step: some models take another path for one row
-
+LENGTHS = (1024, 2048)  # tokens at which a cache of a model's own kind is looked at: past its window, if it has one
 _KNOWN = "_turboquant_traces"
 
 
@@ -27,15 +27,15 @@ class CacheTrace:
     """One of mlx-lm's caches, and how the model used it in the traced steps.
 
     `fresh`: the cache as it was made, empty. `joined`: it is part of a CacheList. `state_bytes`: what it held after the
-    steps. Where it holds keys and values: their heads, dims and type. `reads`: how often attention came through
-    mlx-lm's shared function in the decode step, from sharing layers too; `intact`: always with the very keys and values
-    that the cache had returned; `latent`: its keys were the values too, as in multi-head latent attention; `sinks`:
-    with attention sinks.
+    steps; of a model's own kind of cache, at each of LENGTHS. Where it holds keys and values: their heads, dims and
+    type. `reads`: how often attention came through mlx-lm's shared function in the decode step, from sharing layers
+    too; `intact`: always with the very keys and values that the cache had returned; `latent`: its keys were the values
+    too, as in multi-head latent attention; `sinks`: with attention sinks.
     """
 
     fresh: Any
     joined: bool
-    state_bytes: int
+    state_bytes: tuple[int, ...]
     kv_heads: int = 0
     key_dim: int = 0
     value_dim: int = 0
@@ -47,8 +47,62 @@ class CacheTrace:
 
     @property
     def window(self) -> int:
-        """Tokens that it keeps of the newest; 0 where it keeps all."""
-        return int(getattr(self.fresh, "max_size", 0) or getattr(self.fresh, "chunk_size", 0))
+        """How many of the newest tokens it keeps; 0 where it keeps all."""
+        return window_of(self.fresh)
+
+
+Traces = tuple[tuple[CacheTrace, ...], ...]
+"""Of each of a model's caches its parts: several where mlx-lm joins caches in one."""
+
+
+def examine(model: Module) -> Traces:
+    """The model's caches, as mlx-lm makes them. A model is traced once; raises whatever its first step raises."""
+    # Beside the parameters, not among them: Module keeps tuples that are set the usual way as children.
+    if (known := model.__dict__.get(_KNOWN)) is None:
+        known = model.__dict__[_KNOWN] = _trace(model)
+    return known
+
+
+def parts(cache: Any) -> Iterator[Any]:
+    """The caches that this one of mlx-lm's joins; itself where it joins none."""
+    if isinstance(cache, CacheList):
+        for part in cache.caches:
+            yield from parts(part)
+    else:
+        yield cache
+
+
+def window_of(cache: Any) -> int:
+    """How many of the newest tokens this cache of mlx-lm's keeps; 0 where it keeps all."""
+    return int(getattr(cache, "max_size", 0) or getattr(cache, "chunk_size", 0))
+
+
+def _trace(model: Module) -> Traces:
+    caches = make_prompt_cache(model)
+    groups = [list(parts(cache)) for cache in caches]
+    watched = [part for group in groups for part in group]
+    fresh = {part: copy.copy(part) for part in watched}
+    for part in watched:
+        part.__class__ = type(type(part).__name__, (_Watched, type(part)), {})
+        part.seen = {"intact": True, "latent": False, "sinks": False}
+    tokens = 0
+
+    def step(rows: int) -> None:
+        nonlocal tokens
+        model(mx.zeros((1, rows), mx.int32), cache=caches)
+        tokens += rows
+
+    for rows in STEPS:
+        step(rows)
+    sizes: dict[Any, tuple[int, ...]] = {part: (part.nbytes,) for part in watched}
+    if own := [part for part in watched if not isinstance(part, ArraysCache) and "kv_heads" not in part.seen]:
+        for length in LENGTHS:
+            step(length - tokens)
+            sizes |= {part: (*sizes[part], part.nbytes) for part in own}
+    return tuple(
+        tuple(CacheTrace(fresh[part], part is not cache, sizes[part][-len(LENGTHS) :], **part.seen) for part in group)
+        for cache, group in zip(caches, groups, strict=True)
+    )
 
 
 class _Watched:
@@ -79,8 +133,9 @@ class _Watched:
         sinks: mx.array | None,
     ) -> mx.array:
         self.seen["reads"] += 1
-        self.seen["latent"] |= _same(values, self.lent[0])
-        self.seen["intact"] &= _same(keys, self.lent[0]) and _same(values, self.lent[1])
+        intact = _same(keys, self.lent[0]) and _same(values, self.lent[1])
+        self.seen["intact"] &= intact
+        self.seen["latent"] |= not intact and _same(values, self.lent[0])
         self.seen["sinks"] |= sinks is not None
         return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
 
@@ -94,39 +149,3 @@ def _same(passed: mx.array, lent: mx.array) -> bool:
     if passed is lent or passed.shape != lent.shape:
         return passed is lent
     return bool(mx.array_equal(passed.astype(lent.dtype), lent))
-
-
-Traces = tuple[tuple[CacheTrace, ...], ...]
-"""Of each of a model's caches its parts: several where mlx-lm joins caches in one."""
-
-
-def examine(model: Module) -> Traces:
-    """The model's caches, as mlx-lm makes them. A model is traced once; raises whatever its first step raises."""
-    # Beside the parameters, not among them: Module keeps tuples that are set the usual way as children.
-    if (known := model.__dict__.get(_KNOWN)) is None:
-        known = model.__dict__[_KNOWN] = _trace(model)
-    return known
-
-
-def _trace(model: Module) -> Traces:
-    caches = make_prompt_cache(model)
-    groups = [list(parts(cache)) for cache in caches]
-    fresh = {id(part): copy.copy(part) for group in groups for part in group}
-    for part in (part for group in groups for part in group):
-        part.__class__ = type(type(part).__name__, (_Watched, type(part)), {})
-        part.seen = {"intact": True, "latent": False, "sinks": False}
-    for rows in STEPS:
-        model(mx.zeros((1, rows), mx.int32), cache=caches)
-    return tuple(
-        tuple(CacheTrace(fresh[id(part)], part is not cache, part.nbytes, **part.seen) for part in group)
-        for cache, group in zip(caches, groups, strict=True)
-    )
-
-
-def parts(cache: Any) -> Iterator[Any]:
-    """The caches that this one joins; itself where it joins none."""
-    if isinstance(cache, CacheList):
-        for part in cache.caches:
-            yield from parts(part)
-    else:
-        yield cache
