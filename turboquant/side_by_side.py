@@ -15,6 +15,7 @@ import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx.utils import tree_map
 
+from turboquant import attention
 from turboquant.cache import TurboQuantCache
 from turboquant.calibration import Calibration
 from turboquant.errors import TurboQuantError
@@ -56,7 +57,13 @@ class SideBySide:
         shares = zip(self.caches, mx.split(keys, len(self.caches)), mx.split(values, len(self.caches)), strict=True)
         self._fetched = [cache.update_and_fetch(k, v) for cache, k, v in shares]
         self._given = keys, values
+        attention.lend(self, keys)
         return keys, values
+
+    def keys_and_values(self) -> tuple[mx.array, mx.array]:
+        """What the last step gave, for layers that read another layer's."""
+        assert self._given is not None
+        return self._given
 
     def attend_fetched(
         self,

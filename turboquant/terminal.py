@@ -44,7 +44,8 @@ def markdown(rows: Rows) -> str:
     if not rows:
         return ""
     head, *body = ["| " + " | ".join(row) + " |" for row in _cells(rows)]
-    rule = "".join("|---" if isinstance(value, str) else "|--:" for value in rows[0].values()) + "|"
+    numbers = [not isinstance(value, str) or value[:1].isdigit() for value in rows[0].values()]
+    rule = "".join("|--:" if number else "|---" for number in numbers) + "|"
     return "\n".join([head, rule, *body])
 
 
