@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from app import hub_events as hv
@@ -110,7 +110,13 @@ class DownloadsCard(QFrame):
         x = max(8, min(corner.x() - self.width(), window.width() - self.width() - 8))
         self.move(window.mapToGlobal(QPoint(x, corner.y())))
         self.show()
-        self.setFocus()
+        self.focusNextChild()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
 
     def _fit(self) -> None:
         """As high as the rows are, up to a limit."""

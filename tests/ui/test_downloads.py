@@ -148,6 +148,22 @@ def test_a_finished_download_can_be_loaded(downloading: Bench) -> None:
     assert window.models_page.browser.detail.status.text == "Installed"
 
 
+def test_the_card_is_worked_by_keys(downloading: Bench) -> None:
+    window = downloading.window
+    window.activateWindow()
+    QTest.keyClick(window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    card = window.downloads_button.card
+    assert card.isVisible()
+    reached = set()
+    for _ in range(6):
+        focused = card.focusWidget()
+        reached.add(focused)
+        QTest.keyClick(focused or card, Qt.Key.Key_Tab)
+    assert {row(downloading).pause, row(downloading).cancel} <= reached
+    QTest.keyClick(card.focusWidget(), Qt.Key.Key_Escape)
+    assert not card.isVisible()
+
+
 def test_finished_ones_are_cleared_together(downloading: Bench) -> None:
     downloading.hub.advance(QWEN, state="done", path="/hub/Qwen3")
     downloading.hub.advance(GEMMA, done_bytes=1, total_bytes=10)
