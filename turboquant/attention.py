@@ -1,4 +1,4 @@
-"""How mlx-lm's models reach a cache's own attention. The only place that knows.
+"""How mlx-lm's models reach a cache's own attention, and its programs a window's trim. The only place that knows.
 
 Every routed model calls `mlx_lm.models.base.scaled_dot_product_attention`, under its own name for it. Replacing that
 function's code, not the name, reaches modules imported before and after alike.
@@ -46,10 +46,20 @@ def _routed(queries, keys, values, cache, scale, mask, sinks=None):  # type: ign
     )
 
 
+def _trim(cache, num_tokens):  # type: ignore[no-untyped-def]
+    # Runs with the globals of mlx_lm.models.cache. There a window that has moved on can't be trimmed at all, and a
+    # draft's rejected tokens stay.
+    if not all(c.can_trim(num_tokens) if hasattr(c, "can_trim") else c.is_trimmable() for c in cache):
+        return 0
+    trimmed = [c.trim(num_tokens) for c in cache]
+    return trimmed[0] if trimmed else 0
+
+
 def install() -> None:
     """Route mlx-lm's attention through caches that attend themselves; doing it again changes nothing.
 
-    Also lets mlx-lm's load_prompt_cache, which looks classes up in its own module, find TurboQuantCache.
+    Its trim_prompt_cache asks a cache with `can_trim` about the number. Its load_prompt_cache, which looks classes up
+    in its own module, finds TurboQuantCache.
     """
     from turboquant.cache import TurboQuantCache
 
@@ -61,4 +71,5 @@ def install() -> None:
     base._turboquant_owner = owner
     shared.__code__ = _routed.__code__
     shared.__defaults__ = _routed.__defaults__
+    mlx_lm_cache.trim_prompt_cache.__code__ = _trim.__code__
     mlx_lm_cache.TurboQuantCache = TurboQuantCache

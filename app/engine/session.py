@@ -203,9 +203,10 @@ class Session:
         layers = plan.packable(self.caches)
         reasons = tuple(cache.reason for cache in layers)
         if self._curves is None or self._curves[0] != reasons:
-            policy = layers[0].policy if layers else Policy()
+            policy = next((cache.policy for cache in layers if not cache.window), Policy())
             bend = policy.first + policy.tail + policy.block // 2
-            counts = (0, bend, bend + 64 * policy.block)
+            windows = {cache.window for cache in layers if cache.window}  # where a layer stops growing
+            counts = sorted({0, bend, *windows, max(bend, *windows, 0) + 64 * policy.block})
             curves = tuple(
                 (s.name, tuple((n, report.predict(self.caches, s, n)) for n in counts)) for s in schemes.SCHEMES
             )
