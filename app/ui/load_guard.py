@@ -5,23 +5,30 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
-from app.events import LoadModel, ModelFailed, SchemeFit
+from app.events import LoadModel, ModelFailed, ModelLoaded, SchemeFit
 from app.ui import formats
+from app.ui.model_link import ModelLink
 
 LEAST_TOKENS = 1024  # a shorter context is no offer
 
 
 class LoadGuard(QObject):
-    """Asks how to go on: `load_wanted(LoadModel)`, or `smaller_wanted`: another model."""
+    """Asks how to go on, and loads the model as the user chooses; `smaller_wanted`: another model.
 
-    load_wanted = Signal(object)
+    `scheme_taken(name)` when a model is there that was loaded for this scheme.
+    """
+
     smaller_wanted = Signal()
+    scheme_taken = Signal(str)
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, models: ModelLink, parent: QWidget) -> None:
         super().__init__(parent)
-        self._window = parent
+        self._models, self._window = models, parent
+        self._taken: LoadModel | None = None
         self._offers: dict[QPushButton, LoadModel | None] = {}
         self.box: QMessageBox | None = None
+        models.refused.connect(self.ask)
+        models.loaded.connect(self.on_loaded)
 
     def ask(self, event: ModelFailed) -> None:
         """`event.fit` says what it takes."""
@@ -59,4 +66,10 @@ class LoadGuard(QObject):
             if command is None:
                 self.smaller_wanted.emit()
             else:
-                self.load_wanted.emit(command)
+                self._taken = command
+                self._models.load(command)
+
+    def on_loaded(self, event: ModelLoaded) -> None:
+        taken, self._taken = self._taken, None
+        if taken is not None and taken.path == event.model.path and taken.context_tokens:
+            self.scheme_taken.emit(taken.scheme)

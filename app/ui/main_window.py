@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
         self.models, self.hub = ModelLink(engine, self), Hub(hub, self)
         self.models_page = ModelsPage(self.hub, self.models, settings)
-        self.guard, self._drop_target = LoadGuard(self), DropTarget(self)
+        self.guard, self._drop_target = LoadGuard(self.models, self), DropTarget(self)
         self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
@@ -163,8 +163,7 @@ class MainWindow(QMainWindow):
         self.models.changed.connect(self.on_model_changed)
         self.models.progressed.connect(self.model_button.show_progress)
         self.models.failed.connect(self.on_model_failed)
-        self.models.refused.connect(self.guard.ask)
-        self.guard.load_wanted.connect(self.models.load)
+        self.guard.scheme_taken.connect(self.chat.on_scheme_picked)
         self.guard.smaller_wanted.connect(self.on_models)
         self.models_page.load_clicked.connect(self.load_model)
         self.models_page.account_clicked.connect(self.on_preferences)

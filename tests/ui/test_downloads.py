@@ -300,6 +300,7 @@ def test_a_load_that_does_not_fit_offers_what_would(bench: Bench) -> None:
     bench.rest()
     assert bench.engine.received[-1] == LoadModel("/models/Big-70B", "turbo2", 7110)
     assert bench.chat.model.path == "/models/Big-70B"
+    assert bench.chat.scheme == bench.panel.picker.currentText() == "turbo2", "for which it was loaded"
 
 
 @pytest.mark.parametrize("choice", ["Load it anyway", "Choose a smaller model", "Cancel"])
