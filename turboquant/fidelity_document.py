@@ -61,7 +61,8 @@ chance: rank schemes by KL. The texts are those of `tests/data/texts`.
 Every table is followed by the command that measures it again and writes this page (`--models` takes more models). It
 takes long: an hour for all of it on two cores.
 
-The *source* is the implementation for Swift in [mlx-swift-lm]({SOURCE}), whose documentation these figures are from.
+The *source* is the implementation for Swift in mlx-swift-lm; its figures are those of
+[its documentation]({SOURCE}).
 They are of other models and of WikiText-2, so only the order of magnitude compares."""
 
 
@@ -110,8 +111,8 @@ def _schemes(runs: Runs) -> Iterable[str]:
         ]
     )
     yield (
-        "The same without what is added here to the published scheme: without calibration (key offsets, channel "
-        "scale, split keys), and also with no token kept raw."
+        "What that owes to calibration (key offsets, channel scale, split keys) and to the tokens that stay raw; the norms "
+        "and the search for a scale are the same in all."
     )
     without = [name for name, on, policy in of if not on and not policy]
     bare = next(policy for _, _, policy in of if policy)
@@ -121,7 +122,7 @@ def _schemes(runs: Runs) -> Iterable[str]:
                 "scheme": name,
                 "KL": _short(divergences[name]),
                 "not calibrated": _short(fidelity.mean(of[name, False, ""], "kld")),
-                "nor raw tokens": _short(fidelity.mean(of[name, False, bare], "kld")),
+                "nor any token raw": _short(fidelity.mean(of[name, False, bare], "kld")),
             }
             for name in without
         ]
@@ -235,7 +236,8 @@ def _ratio(rows: Rows) -> str:
 
 
 def _short(number: float) -> str:
-    return f"{number:.4f}" if number < 0.1 else f"{number:.3f}"
+    """At least two digits that count, and no more than a measurement is worth."""
+    return "0" if number < 5e-6 else f"{number:.3f}" if number >= 0.1 else f"{number:.{5 if number < 1e-3 else 4}f}"
 
 
 def _share(number: float) -> str:

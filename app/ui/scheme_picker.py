@@ -104,7 +104,7 @@ class SchemePicker(QComboBox):
         color = colors.good if kld <= CLOSE else colors.warn if kld <= NEAR else colors.bad
         if not option.key_bits and not option.value_bits:
             return self.tr("exact"), color
-        return self.tr("KL {0}").format(formats.decimal(kld, 4 if kld < CLOSE else 3)), color
+        return self.tr("KL {0}").format(_divergence(kld)), color
 
     def explain(self, option: SchemeOption) -> str:
         """The tooltip: what the figures of a row mean and where they are from."""
@@ -115,7 +115,7 @@ class SchemePicker(QComboBox):
         if option.key_bits or option.value_bits:
             said += "\n\n" + self.tr(
                 "KL divergence from the uncompressed cache {0}; the same likeliest next token {1} % of the time."
-            ).format(formats.decimal(found.kld, 4), formats.decimal(100 * found.top1, 1))
+            ).format(_divergence(found.kld), formats.decimal(100 * found.top1, 1))
             said += "\n" + self.tr("Measured on {0}, {1} texts, {2} tokens, version {3}; other models differ.").format(
                 found.model, found.texts, formats.count(found.tokens), found.version
             )
@@ -187,6 +187,12 @@ class SchemePicker(QComboBox):
             arrow = theme.icon("down", colors.muted)
             x = 12 if left else self.width() - 28
             arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
+
+
+def _divergence(kld: float) -> str:
+    if kld < 0.00005:
+        return "< " + formats.decimal(0.0001, 4)
+    return formats.decimal(kld, 4 if kld < CLOSE else 3)
 
 
 def _closest_first(option: SchemeOption) -> tuple[bool, float, float]:

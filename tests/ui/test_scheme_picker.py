@@ -23,6 +23,7 @@ OPTIONS = (
     option("none", 0, 0, 1.0, 0.0),
     option("turbo0v4", 0, 4, 1.6, 0.0006, "turbo8v4"),
     option("turbo8v4", 8, 4, 2.6, 0.0004),
+    option("turbo8v8", 8, 8, 1.94, 0.00001),
 )
 
 
@@ -35,7 +36,7 @@ def filled(qapp: object) -> SchemePicker:
 def test_the_closest_come_first_and_what_was_not_measured_last(qapp: object) -> None:
     picker = filled(qapp)
     names = [picker.itemText(row) for row in range(picker.count())]
-    assert names == ["none", "turbo8v4", "turbo0v4", "turbo3", "turbo4v2", "turbo2", "turbo8"]
+    assert names == ["none", "turbo8v8", "turbo8v4", "turbo0v4", "turbo3", "turbo4v2", "turbo2", "turbo8"]
 
 
 def test_a_scheme_that_another_one_beats_says_which(qapp: object) -> None:
@@ -55,6 +56,7 @@ def test_words_and_colours_follow_the_measurement(qapp: object) -> None:
     assert said == {
         "none": ("exact", colors.good),
         "turbo8v4": ("KL 0.0004", colors.good),
+        "turbo8v8": ("KL < 0.0001", colors.good),
         "turbo0v4": ("KL 0.0006", colors.good),
         "turbo3": ("KL 0.013", colors.warn),
         "turbo4v2": ("KL 0.016", colors.warn),
@@ -66,7 +68,7 @@ def test_words_and_colours_follow_the_measurement(qapp: object) -> None:
 def test_the_tooltip_says_what_was_measured_on_what(qapp: object) -> None:
     picker = filled(qapp)
     said = {o.name: picker.explain(o) for o in OPTIONS}
-    for part in ("KL divergence", "0.0160", "91.2 %", "Small <1B>, 6 texts, 1,536 tokens, version 0.1.0", "turbo3"):
+    for part in ("KL divergence", "0.016", "91.2 %", "Small <1B>, 6 texts, 1,536 tokens, version 0.1.0", "turbo3"):
         assert part in said["turbo4v2"]
     assert "wasn't measured" in said["turbo8"]
     assert "KL" not in said["none"]
