@@ -245,7 +245,7 @@ def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
     assert alive.exists()
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(place=st.floats(0, 1), change=st.integers(1, 255), cut=st.booleans())
 @example(place=0.0, change=255, cut=True)
 def test_damage_anywhere_ends_in_a_reason_or_a_whole_model(place: float, change: int, cut: bool) -> None:
