@@ -30,6 +30,7 @@ from turboquant.kernels import constants, specs
 from turboquant.kernels.loader import Launcher
 from turboquant.kernels.specs import Geometry, Kernel, Launch, Target
 from turboquant.segments import Buffer, PackedBuffer, Stretches
+from turboquant.split import AnyCodec, SplitCodec, split_key_codec
 
 LAYERS, STEPS = 16, 24
 TARGET: Target = "metal" if mx.metal.is_available() else "cuda"
@@ -83,17 +84,20 @@ def check() -> None:
             print("WRONG", name, str(found)[:600], flush=True)
     print(f"check: {len(cases) - len(wrong)} of {len(cases)} kernels' cases agree with float64 NumPy", flush=True)
     backend, reference = GpuBackend(RUNS, Everything(None)), ReferenceBackend()
-    for (keys, values), (dim, tokens, dtype) in product(
-        ((4, 4), (3, 3), (2, 2), (8, 8), (0, 4)),
+    for (keys, values, split), (dim, tokens, dtype) in product(
+        (*((k, v, False) for k, v in ((4, 4), (3, 3), (2, 2), (8, 8), (0, 4))), *((b, b, True) for b in (4, 3, 2))),
         ((128, 5000, mx.bfloat16), (64, 40000, mx.float16), (80, 900, mx.float32)),
     ):
-        layer = Layer(tokens, dim, keys, values, dtype=dtype, calibration=2 if keys else 0)
+        layer = Layer(tokens, dim, keys, values, dtype=dtype, calibration=2 if keys else 0, split=split)
         got = backend.attend(layer.query, layer.stretches, dim**-0.5, None, None)
         want = reference.attend(layer.query.astype(mx.float32), layer.stretches, dim**-0.5, None, None)
         error = float(mx.abs(got.astype(mx.float32) - want).max() / mx.abs(want).max())
         limit = {mx.bfloat16: 1e-2, mx.float16: 2e-3, mx.float32: 1e-4}[dtype]
         verdict = "ok" if error < limit else "WRONG"
-        print(f"{verdict} attend turbo{keys}v{values} d={dim} T={tokens} {dtype}: {error:.1e}", flush=True)
+        print(
+            f"{verdict} attend turbo{keys}v{values}{' split' if split else ''} d={dim} T={tokens} {dtype}: {error:.1e}",
+            flush=True,
+        )
 
 
 # ---------------------------------------------------------------------- caches to time
@@ -115,6 +119,7 @@ class Layer:
         dtype: mx.Dtype = mx.bfloat16,
         calibration: int = 2,
         tail: int = 64,
+        split: bool = False,
         query: mx.array | None = None,
     ) -> None:
         raw = mx.float16 if dtype == mx.float32 else dtype
@@ -123,10 +128,13 @@ class Layer:
         def plain(rows: int, capacity: int) -> Buffer:
             return _buffer(mx.random.normal((1, kv_heads, capacity, dim)).astype(raw), rows)
 
-        def packed(codec: Codec) -> PackedBuffer:
+        def packed(codec: AnyCodec) -> PackedBuffer:
             found, capacity = PackedBuffer(codec), body // 256 * 256 + 256
             words = mx.random.randint(-(2**31), 2**31 - 1, (1, kv_heads, capacity, codec.words)).view(mx.uint32)
             norms = mx.random.uniform(1, 2, (1, kv_heads, capacity)).astype(mx.float16)
+            if isinstance(codec, SplitCodec):
+                high, low = (mx.random.randint(110, 150, norms.shape) for _ in range(2))
+                norms = ((high << 8) | low).astype(mx.uint16)
             found.words, found.norms = _buffer(words, body), _buffer(norms, body)
             return found
 
@@ -134,13 +142,16 @@ class Layer:
         self.stretches = Stretches(
             plain(4, 4),
             plain(4, 4),
-            packed(key_codec(dim, key_bits)) if key_bits else plain(body, body // 256 * 256 + 256),
+            packed((split_key_codec if split else key_codec)(dim, key_bits))
+            if key_bits
+            else plain(body, body // 256 * 256 + 256),
             packed(value_codec(dim, value_bits)),
             plain(tail, tail // 128 * 128 + 128),
             plain(tail, tail // 128 * 128 + 128),
             mx.random.normal((1, kv_heads, len(starts), dim)).astype(mx.float16) if calibration else None,
             starts,
             mx.random.uniform(0.5, 2, (1, kv_heads, dim)).astype(mx.float16) if calibration > 1 else None,
+            mx.argsort(mx.random.uniform(shape=(1, kv_heads, dim)), axis=-1).astype(mx.uint16) if split else None,
         )
         self.query = mx.random.normal((1, kv_heads * group, length, dim)).astype(dtype) if query is None else query
         mx.eval(self.query, *[a for a in vars(self.stretches).values() if isinstance(a, mx.array)])
@@ -264,68 +275,42 @@ def decode() -> None:
     """The issue's table: turbo4, d 128, 32 query heads over 8, bf16, raw tokens in the same dispatch, calibrated."""
     for tokens in lengths():
         given = layers(tokens)
-        bare = layers(tokens, calibration=0)
+        bare, halves = layers(tokens, calibration=0), layers(tokens, split=True)
 
-        def candidates(tokens: int = tokens, given: list[Layer] = given, bare: list[Layer] = bare) -> dict[str, Step]:
-            found = {
+        def candidates(
+            tokens: int = tokens, given: list[Layer] = given, bare: list[Layer] = bare, halves: list[Layer] = halves
+        ) -> dict[str, Step]:
+            return {
                 "mlx": mlx_attention(tokens),
                 "turbo4": prepared(given),
+                "split": prepared(halves),
                 "uncalibrated": prepared(bare),
                 "backend.attend": through_the_backend(given),
             }
-            if tokens <= 4096:
-                found |= {"single": prepared(given, single=True), "two": prepared(given, single=False)}
-            return found
 
         attempt(f"decode T={tokens}", candidates)
 
 
 def variants() -> None:
     """Other geometries and splits of the same layer."""
-    for tokens in (4096, 16384) if QUICK else (4096, 16384, 65536, 131072):
+    shapes = {
+        "8 simdgroups": Geometry(4, 4, 2, 8, 0, 2, (5, 5), 128),
+        "8, one group a core": Geometry(4, 4, 2, 8, 0, 1, (5, 5), 128),
+        "16": Geometry(4, 4, 2, 16, 0, 1, (5, 5), 128),
+        "4": Geometry(4, 4, 2, 4, 0, 4, (5, 5), 128),
+        "8, 16 copies": Geometry(4, 4, 2, 8, 0, 2, (4, 4), 128),
+        "lanes": Geometry(4, 16, 4, 8, 0, 2),
+    }
+    for tokens in lengths():
         given = layers(tokens)
         base = mlx_attention(tokens)
-        for splits in (9, 17, 33, 50, 66):
-            attempt(
-                f"splits={splits} T={tokens}",
-                lambda s=splits, g=given, b=base: {"mlx": b, "ours": prepared(g, s, single=False)},
-            )
-        for shape in (
-            Geometry(4, 16, 4, 8, 0, 1),
-            Geometry(4, 16, 4, 8, 0, 2),
-            Geometry(4, 16, 4, 4, 0, 4),
-            Geometry(4, 16, 4, 4, 0, 3),
-            Geometry(4, 16, 8, 4, 0, 3),
-            Geometry(4, 8, 4, 8, 0, 1),
-            Geometry(4, 8, 2, 8, 0, 1),
-            Geometry(2, 16, 8, 8, 0, 2),
-            Geometry(2, 8, 4, 8, 0, 2),
-        ):
-            attempt(
-                f"{shape} T={tokens}",
-                lambda x=shape, g=given, b=base, t=tokens: {
-                    "mlx": b,
-                    **{f"splits={s}": prepared(g, s, single=False, override=x) for s in (17, 33, 66)[t < 16384 :][:2]},
-                },
-            )
-    for tokens in (1024, 2048, 4096):
-        given = layers(tokens)
-        for shape in (
-            Geometry(1, 8, 8, 16, 1, 1),
-            Geometry(1, 8, 8, 16, 2, 1),
-            Geometry(1, 8, 8, 16, 3, 1),
-            Geometry(1, 8, 8, 8, 1, 2),
-            Geometry(1, 8, 8, 8, 2, 2),
-            Geometry(2, 8, 4, 16, 2, 1),
-            Geometry(1, 16, 16, 16, 2, 1),
-        ):
-            attempt(
-                f"single {shape} T={tokens}",
-                lambda x=shape, g=given, t=tokens: {
-                    "mlx": mlx_attention(t),
-                    "ours": prepared(g, single=True, override=x),
-                },
-            )
+        for name, shape in shapes.items():
+
+            def candidates(shape: Geometry = shape, given: list[Layer] = given, base: Step = base) -> dict[str, Step]:
+                found = {f"splits={s}": prepared(given, s, override=shape) for s in (5, 9, 17, 33)}
+                return {"mlx": base, **found}
+
+            attempt(f"{name} T={tokens}", candidates)
 
 
 def shapes() -> None:
@@ -333,13 +318,14 @@ def shapes() -> None:
     kinds: list[dict[str, Any]] = [
         {"key_bits": k, "value_bits": v} for k, v in ((4, 4), (3, 3), (2, 2), (4, 2), (8, 8), (8, 4), (0, 4), (0, 2))
     ]
+    kinds += [{"key_bits": b, "value_bits": b, "split": True} for b in (4, 3, 2)]
     kinds += [{"dim": d} for d in (64, 80, 96, 112, 192, 256)]
     kinds += [{"dim": 64, "key_bits": 3, "value_bits": 3}, {"dim": 256, "key_bits": 3, "value_bits": 3}]
     kinds += [{"group": 1}, {"group": 7, "kv_heads": 4}, {"group": 8, "kv_heads": 4}, {"length": 4}]
     for kind, tokens in product(kinds, (4096, 16384) if QUICK else (4096, 16384, 65536)):
         calibration = 0 if kind.get("key_bits") == 0 else 2
         given = layers(tokens, calibration=calibration, **kind)
-        plain = {name: value for name, value in kind.items() if not name.endswith("bits")}
+        plain = {name: value for name, value in kind.items() if not name.endswith("bits") and name != "split"}
 
         def candidates(
             given: list[Layer] = given, tokens: int = tokens, plain: dict[str, Any] = plain

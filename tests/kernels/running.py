@@ -18,6 +18,7 @@ from tests.kernels.numpy_reference import (
     check_split_encoded,
     from_bits,
     rotated,
+    rotation,
     to_bits,
 )
 from turboquant.codec import Codec, codec
@@ -327,4 +328,42 @@ class Dequantise:
         want = want[:, slice(*self.heads), self.first_row :].reshape(out.shape)
         error = np.abs(from_bits(out, self.dtype) - want).max() / np.abs(want).max()
         limit = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}[self.dtype]
+        assert error < limit, f"error {error:.1e} of the largest value, limit {limit}"
+
+
+@dataclass(frozen=True)
+class Rotate:
+    """Rows into the space of packed ones, and back."""
+
+    dim: int = 128
+    dtype: str = "float16"
+    scaled: int = 0
+    back: bool = False
+    out: str = ""
+    split: bool = False
+    heads: int = 3
+    rows: int = 5  # of a head
+
+    def check(self, target: Target, schedules: Sequence[int] = emulator.SCHEDULES, edit: Edit = None) -> None:
+        random = np.random.default_rng(4)
+        mine = split_key_codec(self.dim, 3) if self.split else value_codec(self.dim, 3)
+        held = to_bits(random.standard_normal((self.heads * self.rows, self.dim)), self.dtype)
+        x = from_bits(held, self.dtype).reshape(self.heads, self.rows, self.dim)
+        channel, order = calibration_of(random, self.heads, self.dim)[1], order_of(self.heads, self.dim)
+        scale = channel.astype(np.float64)[:, None]
+        if self.back:
+            assert isinstance(mine, Codec)
+            want = x @ rotation(mine)
+        else:
+            want = rotated(x * scale if self.scaled == 1 else x / scale if self.scaled else x, mine, order)
+        named = {
+            **{"x": held, "dims": dims(len(held), self.rows), "consts": constants.decoding(mine)},
+            **{"channel": channel, "order": order},
+        }
+        part, out = constants.part(mine), self.out or self.dtype
+        kernel = specs.rotate(part, self.dtype, self.scaled, self.back, self.out)
+        inputs = [named[name] for name in kernel.inputs]
+        (got,) = launch(kernel, specs.rotate_launch(part, out, len(held)), inputs, target, schedules, edit)
+        error = np.abs(from_bits(got, out).reshape(want.shape) - want).max() / np.abs(want).max()
+        limit = {"float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}[out]
         assert error < limit, f"error {error:.1e} of the largest value, limit {limit}"

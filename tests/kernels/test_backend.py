@@ -5,21 +5,26 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import mlx.core as mx
 import numpy as np
 import pytest
+from mlx.nn import RoPE
 
 from tests.kernels.emulated import EmulatedLauncher
-from turboquant.backends import verified
+from turboquant.backends import gpu, verified
+from turboquant.backends.decoding import RING, Tickets
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.backends.verified import Verified
 from turboquant.cache import TurboQuantCache
 from turboquant.codec import Packed, key_codec, unpack, value_codec
 from turboquant.kernels.specs import Kernel, Launch, Target
-from turboquant.segments import Policy
+from turboquant.key_bias import KeyBias
+from turboquant.segments import PackedBuffer, Policy, Stretches
+from turboquant.split import SplitCodec
 from turboquant.version import __version__
 
 
@@ -42,10 +47,11 @@ def random_cache(
     group: int = 2,
     dtype: mx.Dtype = mx.float16,
     batch: int = 1,
+    split: tuple[int, ...] = (),
 ) -> tuple[TurboQuantCache, mx.array]:
     """A packed cache of two kv heads, the newest `rows` tokens just added, and queries for them."""
     mx.random.seed(11)
-    cache = TurboQuantCache(scheme, policy=Policy(first=4, tail=8, block=16))
+    cache = TurboQuantCache(scheme, policy=Policy(first=4, tail=8, block=16, split=split))
     keys = mx.random.normal((batch, 2, tokens, dim)) + 2 * mx.random.normal((1, 2, 1, dim))
     values = mx.random.normal((batch, 2, tokens, dim))
     queries = mx.random.normal((batch, 2 * group, tokens, dim)).astype(dtype)
@@ -85,6 +91,75 @@ def test_decoding_equals_the_reference(
     want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), dim**-0.5, mask, None)
     assert got.shape == want.shape
     assert relative(got, want) < {mx.float32: 1e-4, mx.float16: 2e-3, mx.bfloat16: 1e-2}[dtype]
+
+
+@pytest.mark.parametrize("target", ["metal", "cuda"])
+@pytest.mark.parametrize(("scheme", "dim", "rows"), [("turbo4", 64, 1), ("turbo3", 128, 2), ("turbo2", 80, 12)])
+def test_split_keys(target: Target, scheme: str, dim: int, rows: int) -> None:
+    """Encoded, attended and laid out by kernels alone."""
+    runs = EmulatedLauncher(target)
+    backend = GpuBackend(runs, Verified(None))
+    cache, queries = random_cache(scheme, dim, rows=rows, split=(2, 3, 4))
+    kv, mask = cache.stretches(), "causal" if rows > 1 else None
+    assert isinstance(kv.body_keys, PackedBuffer)
+    assert isinstance(kv.body_keys.codec, SplitCodec)
+    got = backend.attend(queries, kv, dim**-0.5, mask, None)
+    assert runs.calls == (["attend"] if rows <= 8 else ["rotate", "rotate", "dequantise", "dequantise", "rotate"])
+    assert not backend.notice
+    want = ReferenceBackend().attend(queries.astype(mx.float32), kv, dim**-0.5, mask, None)
+    assert relative(got, want) < 4e-3
+    mx.random.seed(6)
+    x = mx.random.normal((1, 2, 9, dim))
+    given = kv.offsets[:, :, 0], kv.channel_scale, kv.channel_order
+    packed, plain = (b.encode(x, kv.body_keys.codec, *given) for b in (backend, ReferenceBackend()))
+    assert runs.calls[-1] == "encode"
+    codec = kv.body_keys.codec
+    assert relative(codec.decode_rotated(packed), codec.decode_rotated(plain)) < 0.2  # a code next to a boundary
+    assert float((packed.words != plain.words).mean()) < 0.02
+    assert not backend.notice
+
+
+@pytest.mark.parametrize("target", ["metal", "cuda"])
+def test_a_key_bias_and_rows_out_of_sight(target: Target) -> None:
+    runs = EmulatedLauncher(target)
+    backend = GpuBackend(runs, Verified(None))
+    cache, queries = random_cache("turbo4", 64)
+    bias = KeyBias(mx.random.normal((128,)) * 3, RoPE(64))
+    for changes in ({"key_bias": bias}, {"hidden": 30}, {"key_bias": bias, "hidden": 145}):
+        kv = replace(cache.stretches(), **changes)
+        got = backend.attend(queries, kv, 0.125, None, None)
+        want = ReferenceBackend().attend(queries.astype(mx.float32), kv, 0.125, None, None)
+        assert relative(got, want) < 2e-3, changes
+    assert runs.calls == ["attend"] * 3
+    assert not backend.notice
+
+
+def test_a_check_looks_at_a_part_of_a_long_cache(runs: EmulatedLauncher) -> None:
+    """A check at first use must not take a long cache's time."""
+    seen: list[int] = []
+
+    class Counting(ReferenceBackend):
+        def attend(
+            self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+        ) -> mx.array:
+            seen.append(kv.body_values.count)
+            return super().attend(queries, kv, scale, mask, sinks)
+
+    backend = GpuBackend(runs, Verified(None))
+    backend._reference = Counting()
+    cache, queries = random_cache("turbo2", 64, tokens=2600, dtype=mx.float32)
+    got = backend.attend(queries, cache.stretches(), 0.125, None, None)
+    assert seen == [gpu.SAMPLE]
+    assert relative(got, ReferenceBackend().attend(queries, cache.stretches(), 0.125, None, None)) < 1e-4
+
+
+def test_counters_come_round_only_after_many_launches() -> None:
+    tickets = Tickets()
+    taken = [tickets.take(40) for _ in range(RING + 1)]
+    assert taken[0] is taken[-1]
+    assert len({id(ticket) for ticket in taken}) == RING
+    assert all(ticket.shape == (64,) for ticket in taken)
+    assert tickets.take(3).shape == (16,)
 
 
 def test_a_long_cache_takes_two_dispatches(backend: GpuBackend, runs: EmulatedLauncher) -> None:
@@ -159,7 +234,7 @@ def test_sinks_and_batches(backend: GpuBackend, runs: EmulatedLauncher) -> None:
 def test_prefill_over_packed_tokens_uses_rotated_rows(backend: GpuBackend, runs: EmulatedLauncher) -> None:
     cache, queries = random_cache("turbo4", 80, rows=12, dtype=mx.float16, batch=2)
     got = backend.attend(queries, cache.stretches(), 80**-0.5, "causal", None)
-    assert runs.calls == ["dequantise", "dequantise"]
+    assert runs.calls == ["rotate", "rotate", "dequantise", "dequantise", "rotate"]  # queries, offsets, rows, output
     assert not backend.notice
     want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), 80**-0.5, "causal", None)
     assert relative(got, want) < 4e-3
@@ -171,7 +246,7 @@ def test_some_heads_alone_are_rotated_rightly(backend: GpuBackend, runs: Emulate
         got = backend._rotated(cache.stretches(), part, slice(1, 2), 2, 145, mx.float32)
         want = ReferenceBackend()._rotated(cache.stretches(), part, slice(1, 2), 2, 145, mx.float32)
         assert relative(got, want) < 1e-5
-    assert runs.calls == ["dequantise", "dequantise"]
+    assert sorted(set(runs.calls)) == ["dequantise", "rotate"]
 
 
 def test_a_mask_or_many_rows_take_the_inherited_path(backend: GpuBackend, runs: EmulatedLauncher) -> None:

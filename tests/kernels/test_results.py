@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernels.numpy_reference import Case
-from tests.kernels.running import Attend, Dequantise, Encode, check_pair, key_codec, label, value_codec
+from tests.kernels.running import Attend, Dequantise, Encode, Rotate, check_pair, key_codec, label, value_codec
 from turboquant.kernels import specs
 from turboquant.kernels.specs import Target
 
@@ -109,6 +109,21 @@ DEQUANTISE = [
     Dequantise(128, 2, "bfloat16", split=True, raw=False),
     Dequantise(512, 4, "float32", raw=False, heads=(0, 3), batch=1),
 ]
+
+
+ROTATE = [
+    Rotate(),
+    Rotate(72, "bfloat16", scaled=2),
+    Rotate(80, "float16", scaled=1, out="float32", split=True),
+    Rotate(120, "float32", back=True),
+    Rotate(64, scaled=2, split=True),
+]
+
+
+@BOTH
+@pytest.mark.parametrize("case", ROTATE, ids=label)
+def test_rotate(case: Rotate, target: Target) -> None:
+    case.check(target)
 
 
 @BOTH

@@ -167,7 +167,7 @@ class GpuBackend(ReferenceBackend):
         inputs = [words, norms, dims, constants.decoding_array(codec), raw[0], raw[-1]]
         if calibration:
             assert kv.offsets is not None
-            lifted = codec.rotate(kv.offsets, kv.channel_scale, kv.channel_order)
+            lifted = self._rotate(codec, kv.offsets, 1, kv.channel_scale, kv.channel_order, mx.float32)
             inputs += [lifted, constants.starts(kv.segment_starts)]
         if calibration > 1:
             assert kv.channel_scale is not None
@@ -183,6 +183,52 @@ class GpuBackend(ReferenceBackend):
 
         def reference() -> mx.array:
             return self._reference._rotated(kv, part, heads, begin, end, dtype)
+
+        return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
+
+    def _rotated_queries(self, queries: mx.array, kv: Stretches, heads: slice) -> mx.array:
+        assert isinstance(kv.body_keys, PackedBuffer)
+        scale, order = (None if a is None else a[:, heads] for a in (kv.channel_scale, kv.channel_order))
+        return self._rotate(kv.body_keys.codec, queries, 2, scale, order, queries.dtype)
+
+    def _unrotated(self, out: mx.array, codec: Codec) -> mx.array:
+        return self._rotate(codec, out, 0, None, None, out.dtype, back=True)
+
+    def _rotate(
+        self,
+        codec: AnyCodec,
+        x: mx.array,
+        scaled: int,
+        scale: mx.array | None,
+        order: mx.array | None,
+        dtype: mx.Dtype,
+        back: bool = False,
+    ) -> mx.array:
+        """x (B, heads of whole groups, T, dim) in the space of packed rows, or `back`; `scaled` as in specs.rotate."""
+        part = constants.part(codec)
+        scaled = scaled if scale is not None else 0
+
+        def reference() -> mx.array:
+            if back:
+                assert isinstance(codec, Codec)
+                return codec.rotation.inverse(x).astype(dtype)
+            factor = None if scale is None else 1 / scale.astype(mx.float32) if scaled == 2 else scale
+            group = x.shape[1] // (scale if scale is not None else order if order is not None else x).shape[1]
+            return codec.rotate(x, *(None if a is None else mx.repeat(a, group, 1) for a in (factor, order))).astype(
+                dtype
+            )
+
+        if not _supports(codec) or x.dtype not in FLOATS or dtype not in FLOATS:
+            return reference()
+        kernel = specs.rotate(part, FLOATS[x.dtype], scaled, back, FLOATS[dtype])
+        given = [a for a in (scale if scaled else None, order if part.split else None) if a is not None]
+        rows = x.size // codec.dim
+        per_head = rows // (given[0].size // codec.dim) if given else rows
+        inputs = [x, constants.integers(rows, per_head), constants.decoding_array(codec), *given]
+
+        def run() -> mx.array:
+            (out,) = self._runs(kernel, specs.rotate_launch(part, FLOATS[dtype], rows), inputs)
+            return out.reshape(x.shape)
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
 

@@ -105,10 +105,7 @@ class ReferenceBackend:
         dtype = queries.dtype
         keys, values = kv.body_keys, kv.body_values
         if isinstance(keys, PackedBuffer) and keys.count:
-            group = queries.shape[1] // (heads.stop - heads.start)
-            scale_of, order = _channels(kv, heads)
-            reciprocal = None if scale_of is None else 1 / scale_of.astype(mx.float32)
-            queries = keys.codec.rotate(queries, *_for_group(group, reciprocal, order))
+            queries = self._rotated_queries(queries, kv, heads)
         queries = queries.astype(dtype)
 
         def rows(begin: int, end: int) -> tuple[mx.array, mx.array]:
@@ -128,8 +125,20 @@ class ReferenceBackend:
             out = tiles.attend(queries, rows, kv.visible, tile, scale, mask, sinks).astype(dtype)
         if isinstance(values, PackedBuffer) and values.count:
             assert isinstance(values.codec, Codec)
-            out = values.codec.rotation.inverse(out).astype(dtype)
+            out = self._unrotated(out, values.codec).astype(dtype)
         return out
+
+    def _rotated_queries(self, queries: mx.array, kv: Stretches, heads: slice) -> mx.array:
+        """Queries of some kv heads' groups, in the space of packed keys."""
+        assert isinstance(kv.body_keys, PackedBuffer)
+        scale_of, order = _channels(kv, heads)
+        reciprocal = None if scale_of is None else 1 / scale_of.astype(mx.float32)
+        group = queries.shape[1] // (heads.stop - heads.start)
+        return kv.body_keys.codec.rotate(queries, *_for_group(group, reciprocal, order))
+
+    def _unrotated(self, out: mx.array, codec: Codec) -> mx.array:
+        """What attention made of packed values, out of their space."""
+        return codec.rotation.inverse(out)
 
     def _rows(self, kv: Stretches, part: Part, heads: slice, begin: int, end: int, dtype: mx.Dtype) -> mx.array:
         """Keys or values of some heads and tokens, (B, heads, end - begin, dim): rotated where they are packed."""

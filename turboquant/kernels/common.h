@@ -50,6 +50,67 @@ template <int P, int M, typename Mixer> TQ_FN void tq_unrotate(thread float* x, 
   tq_hadamard<P, M>(x, lane);
   tq_mix<P, M, true>(x, mixer);
 }
+// Four numbers to consecutive places; 16-bit ones in one store.
+template <typename T, typename Out> TQ_FN void tq_store4(Out p, const thread float* v) {
+  if constexpr (sizeof(T) == 2) {
+    uint2 w;
+    w.x = uint(as_type<ushort>(T(v[0]))) | (uint(as_type<ushort>(T(v[1]))) << 16u);
+    w.y = uint(as_type<ushort>(T(v[2]))) | (uint(as_type<ushort>(T(v[3]))) << 16u);
+    *(device uint2*)p = w;
+  } else {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) p[k] = T(v[k]);
+  }
+}
+// A row rotated; each half of its channels in `order`, interleaved, where SPLIT, whose lower half's constants lie at LOWER.
+// SCALE 1: times the channel scale, 2: over it. CLIP: into float16's range.
+template <int P, int M, int SPLIT, int SCALE, int CLIP, int LOWER, typename T, typename X, typename Consts, typename Channel,
+          typename Order, typename Out>
+TQ_FN void tq_rotate_row(X vector, Consts constants, Channel channel, Order order, uint lane, Out out) {
+  constexpr int PH = P / (1 + SPLIT);
+  constexpr int PB = PH < 32 ? PH : 32;
+  const uint la = lane % uint(PB);
+  TQ_UNROLL for (int part = 0; part < 1 + SPLIT; ++part) {
+    const uint at = uint(part * LOWER);
+    float x[PH / PB * M];
+    TQ_UNROLL for (int i = 0; i < PH / PB; ++i) {
+      TQ_UNROLL for (int b = 0; b < M; ++b) {
+        const uint c = tq_coordinate<M>(la, i, b, uint(PB));
+        const uint j = SPLIT == 0 ? c : uint(order[2u * c + uint(part)]);
+        x[i * M + b] = float(vector[j]) * constants[at + c];
+        if constexpr (SCALE == 1) x[i * M + b] *= float(channel[j]);
+        if constexpr (SCALE == 2) x[i * M + b] = tq_divide(x[i * M + b], float(channel[j]));
+      }
+    }
+    tq_rotate<PH, M>(x, lane, constants + (at + uint(PH * M)));
+    if (lane < uint(PB)) {
+      TQ_UNROLL for (int i = 0; i < PH / PB; ++i) {
+        TQ_UNROLL for (int b = 0; b < M; ++b) {
+          const float v = CLIP != 0 ? metal::min(metal::max(x[i * M + b], -65504.0f), 65504.0f) : x[i * M + b];
+          out[tq_coordinate<M>(la, i, b, uint(PB)) * uint(1 + SPLIT) + uint(part)] = T(v);
+        }
+      }
+    }
+  }
+}
+template <int P, int M, int CLIP, typename T, typename X, typename Consts, typename Out>
+TQ_FN void tq_unrotate_row(X vector, Consts constants, uint lane, Out out) {
+  constexpr int PB = P < 32 ? P : 32;
+  const uint la = lane % uint(PB);
+  float x[P / PB * M];
+  TQ_UNROLL for (int i = 0; i < P / PB; ++i) {
+    TQ_UNROLL for (int b = 0; b < M; ++b) x[i * M + b] = float(vector[tq_coordinate<M>(la, i, b, uint(PB))]);
+  }
+  tq_unrotate<P, M>(x, lane, constants + P * M);
+  if (lane < uint(PB)) {
+    TQ_UNROLL for (int i = 0; i < P / PB; ++i) {
+      TQ_UNROLL for (int b = 0; b < M; ++b) {
+        const uint c = tq_coordinate<M>(la, i, b, uint(PB));
+        const float v = x[i * M + b] * constants[c];
+        out[c] = T(CLIP != 0 ? metal::min(metal::max(v, -65504.0f), 65504.0f) : v);
+      }
+    }
+  }
+}
 // Sum over the PB lanes that hold one vector.
 template <int PB> TQ_FN float tq_sum(float x) {
   if constexpr (PB == 32) {

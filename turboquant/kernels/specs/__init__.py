@@ -24,6 +24,8 @@ from turboquant.kernels.specs.rows import (
     encode_launch,
     encode_pair,
     encode_pair_launch,
+    rotate,
+    rotate_launch,
 )
 
 __all__ = [
@@ -48,6 +50,8 @@ __all__ = [
     "encode_launch",
     "encode_pair",
     "encode_pair_launch",
+    "rotate",
+    "rotate_launch",
     "supports",
     "supports_split",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from turboquant.kernels.specs.base import Kernel, Part, Target, supports_split
 from turboquant.kernels.specs.decode import Attend
-from turboquant.kernels.specs.rows import dequantise, encode, encode_pair
+from turboquant.kernels.specs.rows import dequantise, encode, encode_pair, rotate
 
 
 def catalogue(target: Target) -> Iterator[Kernel]:
@@ -42,7 +42,10 @@ def _layer(
         yield encode(part, dtype, calibration)
         yield encode_pair(part, values, dtype, calibration)
         yield dequantise(part, dtype, raw, calibration)
+        yield rotate(part, dtype, 2 if calibration > 1 else 0)
+        yield rotate(part, "float16", 1 if calibration > 1 else 0, out="float32")
     yield encode(values, dtype)
+    yield rotate(values, dtype, back=True)
     yield dequantise(values, dtype)
     yield dequantise(values, dtype, raw)
     for single, split in ((False, False), (True, False), (turn % 2 == 1, True)):

@@ -66,7 +66,8 @@ def _calibrated(
     return given, tuple((name, stand_in) for name in ("offset", "channel", "order") if name not in given)
 
 
-DEQUANTISE_SIMDGROUPS = 8
+ROW_SIMDGROUPS = 8
+ROWS_OF_A_SIMDGROUP = 4
 
 
 def dequantise(part: Part, dtype: str, raw_dtype: str | None = None, calibration: int = 0) -> Kernel:
@@ -97,16 +98,47 @@ def dequantise(part: Part, dtype: str, raw_dtype: str | None = None, calibration
         ("SPLIT", int(part.split)),
         ("RAW", int(raw_dtype is not None)),
         ("CAL", calibration),
-        ("RPG", DEQUANTISE_SIMDGROUPS),
+        ("CLIP", int(dtype == "float16")),
+        ("NSG", ROW_SIMDGROUPS),
+        ("RPS", ROWS_OF_A_SIMDGROUP),
     )
     return Kernel("dequantise", constants, tuple(inputs), tuple(types), ("out",), tuple(aliases))
 
 
 def dequantise_launch(part: Part, dtype: str, batch_heads: int, rows: int) -> Launch:
-    groups = -(-rows // DEQUANTISE_SIMDGROUPS)
+    groups = -(-rows // (ROW_SIMDGROUPS * ROWS_OF_A_SIMDGROUP))
     return Launch(
-        (32 * DEQUANTISE_SIMDGROUPS * groups, batch_heads, 1),
-        (32 * DEQUANTISE_SIMDGROUPS, 1, 1),
+        (32 * ROW_SIMDGROUPS * groups, batch_heads, 1),
+        (32 * ROW_SIMDGROUPS, 1, 1),
         ((batch_heads, rows, part.dim),),
         (dtype,),
     )
+
+
+def rotate(part: Part, dtype: str, scaled: int = 0, back: bool = False, out: str = "") -> Kernel:
+    """Rows of `dtype` into the space of packed ones, as `out` (the same), or `back`.
+
+    `scaled`: 0, 1 (times the channel scale) or 2 (over it).
+    """
+    power, odd = factors(part.dim)
+    inputs = {"x": dtype, "dims": "int32", "consts": "float32"}
+    inputs |= {"channel": "float16"} if scaled else {}
+    inputs |= {"order": "uint16"} if part.split else {}
+    constants: tuple[tuple[str, int | str], ...] = (
+        ("OT", out or dtype),
+        ("P", power),
+        ("M", odd),
+        ("BITS", part.bits),
+        ("SPLIT", int(part.split)),
+        ("SCALE", scaled),
+        ("BACK", int(back)),
+        ("CLIP", int((out or dtype) == "float16")),
+        ("NSG", ROW_SIMDGROUPS),
+    )
+    aliases = tuple((name, "x") for name in ("channel", "order") if name not in inputs)
+    return Kernel("rotate", constants, tuple(inputs), tuple(inputs.values()), ("out",), aliases)
+
+
+def rotate_launch(part: Part, dtype: str, rows: int) -> Launch:
+    groups = -(-rows // ROW_SIMDGROUPS)
+    return Launch((32 * ROW_SIMDGROUPS * groups, 1, 1), (32 * ROW_SIMDGROUPS, 1, 1), ((rows, part.dim),), (dtype,))
