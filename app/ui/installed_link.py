@@ -71,6 +71,11 @@ class InstalledLink(QObject):
         self._damaged.pop(Path(path), None)
         self.refresh()
 
+    @property
+    def settled(self) -> bool:
+        """Whether `models` is the newest that was asked for."""
+        return self._listing is None and not self._again
+
     def path_of(self, repo_id: str) -> str:
         """Where a model of the hub is installed whole; empty where it isn't."""
         return next((str(m.path) for m in self.models if m.repo_id == repo_id and m.state == "complete"), "")

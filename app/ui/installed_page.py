@@ -34,6 +34,7 @@ class InstalledPage(QWidget):
         super().__init__(parent)
         self._installed, self._models, self._hub = installed, models, hub
         self._wanted = ""  # what to choose when the list knows it
+        self._added: Path | None = None  # what has just been added, until the list shows what is in it
         self.job = ModelJob(self)
         self.list = ModelList(self.tr("Installed models"), self)
         self.detail = InstalledDetail(hub, models, self.job)
@@ -69,6 +70,11 @@ class InstalledPage(QWidget):
         row.addWidget(self.add_folder, 1)
         row.addWidget(self.add_file, 1)
         column.addLayout(row)
+        self.note = small_label("", side, role="bad")
+        self.note.setWordWrap(True)
+        self.note.setContentsMargins(12, 4, 12, 4)
+        self.note.hide()
+        column.addWidget(self.note)
         self.nothing = small_label("", side)
         self.nothing.setWordWrap(True)
         self.nothing.setContentsMargins(12, 6, 12, 0)
@@ -86,6 +92,7 @@ class InstalledPage(QWidget):
 
     def begin(self) -> None:
         """The page is shown."""
+        self.note.hide()
         self._show_rows()
         self.list.setFocus()
 
@@ -95,7 +102,21 @@ class InstalledPage(QWidget):
         self._show_rows()
 
     def on_listed(self) -> None:
+        if self._added is not None and self._installed.settled:
+            added, self._added = self._added, None
+            self._judge_added(added)
         self._show_rows()
+
+    def _judge_added(self, added: Path) -> None:
+        """Choose what came with it; what holds no model is taken off again."""
+        inside = [model for model in self._installed.models if model.path.is_relative_to(added)]
+        if inside:
+            self._wanted = str(inside[0].path)
+        else:
+            words = self.tr("“{0}” holds no model: a model's folder has a config.json, a GGUF file ends in .gguf.")
+            self.note.setText(words.format(added.name))
+            self._installed.forget(added)
+        self.note.setVisible(not inside)
 
     def _show_rows(self) -> None:
         groups = {
@@ -167,7 +188,8 @@ class InstalledPage(QWidget):
             self.add(Path(file))
 
     def add(self, path: Path) -> None:
-        self.choose(path)
+        self.note.hide()
+        self._added = path
         self._installed.add(path)
 
     # ------------------------------------------------------------ what the user does with one

@@ -297,7 +297,7 @@ class MainWindow(QMainWindow):
     def on_open_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Choose a folder with an MLX model"))
         if folder:
-            self.models_page.on_this_computer.add(Path(folder))
+            self.models_page.installed.add(Path(folder))
             self.load_model(folder)
 
     def load_model(self, path: str) -> None:

@@ -22,7 +22,7 @@ Index = QModelIndex | QPersistentModelIndex
 Source = Literal["measured", "predicted", "raw"]
 GUTTER = 30  # for the tick
 DOT = 7
-CLOSE, NEAR = 0.01, 0.05  # nats a token: up to these a scheme's dot is green, amber
+CLOSE, NEAR = 0.005, 0.03  # nats a token: up to these a dot is green, amber; beyond, code words get lost
 
 
 class SchemePicker(QComboBox):
@@ -192,7 +192,7 @@ class SchemePicker(QComboBox):
 def _divergence(kld: float) -> str:
     if kld < 0.00005:
         return "< " + formats.decimal(0.0001, 4)
-    return formats.decimal(kld, 4 if kld < CLOSE else 3)
+    return formats.decimal(kld, 4 if kld < 0.01 else 3)
 
 
 def _closest_first(option: SchemeOption) -> tuple[bool, float, float]:

@@ -372,6 +372,20 @@ def test_a_dropped_folder_is_listed_and_remembered(start: Callable[..., Bench], 
     assert list(again.entries()) == ["Tiny-Talker"]
 
 
+def test_a_folder_of_models_and_one_without_any(shelf: Shelf, tiny: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny, tmp_path / "all" / "publisher" / "One")
+    drop(shelf.bench.window, tmp_path / "all")
+    shelf.settle()
+    assert shelf.detail.title.text() == "One"
+    (tmp_path / "Holiday").mkdir()
+    drop(shelf.bench.window, tmp_path / "Holiday")
+    shelf.settle()
+    assert "“Holiday” holds no model" in shelf.side.note.text()
+    assert shelf.side.note.isVisible()
+    assert shelf.page.on_this_computer.added() == [str(tmp_path / "all")]
+    assert shelf.detail.title.text() == "One"
+
+
 def test_other_files_are_not_taken(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     assert not drop(bench.window, tmp_path / "notes.txt")
