@@ -111,7 +111,7 @@ def _schemes(runs: Runs) -> Iterable[str]:
         ]
     )
     yield (
-        "What that owes to calibration (key offsets, channel scale, split keys) and to the tokens that stay raw; the norms "
+        "What that owes to calibration (key offsets, channel scale, split keys) and to the tokens that stay raw; norms "
         "and the search for a scale are the same in all."
     )
     without = [name for name, on, policy in of if not on and not policy]
