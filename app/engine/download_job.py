@@ -16,7 +16,7 @@ from huggingface_hub import constants, get_async_session, hf_hub_url
 from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
 from huggingface_hub.utils import build_hf_headers
 
-from app.engine import models, support
+from app.engine import model_folder, support
 from app.engine.fetching import Fetcher, Patience, Progress, Retries, in_thread, size_of, verified
 from app.engine.hub import Hub
 from app.engine.hub_cache import CachedModel
@@ -150,7 +150,7 @@ class DownloadJob:
             await self._fetch_all(fetcher, weights)
         # Not in a thread: one that outlived a cancel would make a model of files that are being deleted.
         folder = self._model.publish(self.commit, self.files)
-        models.require(folder)
+        model_folder.require(folder)
         self._path = str(folder)
 
     async def _fetch_all(self, fetcher: Fetcher, files: Iterable[HubFile]) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from app import paths
 from app.engine.download_job import DownloadJob, Tools
+from app.engine.fetching import HubLoop
 from app.engine.hub_errors import explain
 from app.errors import AppError, HubError
 from app.hub_events import DownloadRemoved, DownloadStatus, HubFile
@@ -36,7 +37,7 @@ class Downloads:
     def __init__(self, tell: Tell, tools: Tools, queue_file: Path | None = None, at_once: int = 2) -> None:
         self._tell_out, self._tools, self._at_once = tell, tools, at_once
         self._file = queue_file or paths.data_dir() / "downloads.json"
-        self._loop = asyncio.new_event_loop()
+        self._loop = HubLoop()
         self._thread = threading.Thread(target=self._run, name="downloads", daemon=True)
         # Below: the thread's own.
         self._jobs: dict[str, DownloadJob] = {}

@@ -11,13 +11,15 @@ import asyncio
 import hashlib
 import os
 import re
+import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 from huggingface_hub.utils import hf_raise_for_status
@@ -215,3 +217,10 @@ async def in_thread(work: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="hub-work", daemon=True).start()
     return await future
+
+
+class HubLoop(asyncio.SelectorEventLoop):
+    """asyncio's loop, whose look-up of a name doesn't keep the program alive while a name server is silent."""
+
+    async def getaddrinfo(self, *arguments: Any, **options: Any) -> Any:
+        return await in_thread(partial(socket.getaddrinfo, *arguments, **options))

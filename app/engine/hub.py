@@ -23,6 +23,7 @@ from huggingface_hub.hf_api import ModelInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
 from app.engine import support
+from app.engine.fetching import HubLoop
 from app.engine.hub_errors import explain, model_page
 from app.errors import HubError
 from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
@@ -51,7 +52,7 @@ class Hub:
 
     def __init__(self, token: Callable[[], str | None] = lambda: None) -> None:
         self._token = token
-        self._configs: dict[tuple[str, str], str] = {}  # (repository, commit) → config.json
+        self._known: dict[tuple[str, str], str] = {}  # (repository, revision) → config.json
 
     # ------------------------------------------------------------ searching
 
@@ -69,8 +70,8 @@ class Hub:
 
     def look_closer(self, rows: Sequence[HubModel]) -> list[HubModel]:
         """The same rows with what their config.json says. A config that can't be had leaves its row as it is."""
-        texts = asyncio.run(self._fetch_configs([row.repo_id for row in rows]))
-        return [_judged(row, text) if text else row for row, text in zip(rows, texts, strict=True)]
+        texts = self._configs([(row.repo_id, "main") for row in rows])
+        return [_judged(row, text) if isinstance(text, str) else row for row, text in zip(rows, texts, strict=True)]
 
     def facts(self, rows: Sequence[HubModel]) -> list[HubModel]:
         """Rows known by name only, with what the hub says of them. One that it doesn't have stays as it is."""
@@ -144,19 +145,22 @@ class Hub:
         yield from self._ask(rows)
 
     def _config(self, repo_id: str, commit: str) -> str:
-        if (repo_id, commit) not in self._configs:
-            (answer,) = asyncio.run(self._gather([(repo_id, commit)]))
-            if isinstance(answer, BaseException):
-                raise explain(answer, repo_id, token=bool(self._token())) from answer
-            self._configs[repo_id, commit] = answer
-        return self._configs[repo_id, commit]
+        (answer,) = self._configs([(repo_id, commit)])
+        if isinstance(answer, BaseException):
+            raise explain(answer, repo_id, token=bool(self._token())) from answer
+        return answer
 
-    async def _fetch_configs(self, repo_ids: Sequence[str]) -> list[str]:
-        answers = await self._gather([(repo_id, "main") for repo_id in repo_ids])
-        return [answer if isinstance(answer, str) else "" for answer in answers]
+    def _configs(self, wanted: Sequence[tuple[str, str]]) -> list[str | BaseException]:
+        """config.json of each (repository, revision), or what stood in the way. One that was read is kept."""
+        missing = [pair for pair in wanted if pair not in self._known]
+        with asyncio.Runner(loop_factory=HubLoop) as runner:
+            answers: dict[tuple[str, str], str | BaseException] = dict(
+                zip(missing, runner.run(self._gather(missing)), strict=True)
+            )
+        self._known.update((pair, text) for pair, text in answers.items() if isinstance(text, str))
+        return [self._known.get(pair) or answers[pair] for pair in wanted]
 
     async def _gather(self, wanted: Iterable[tuple[str, str]]) -> list[str | BaseException]:
-        """config.json of several repositories, or what stood in the way."""
         headers = build_hf_headers(token=self._token() or False)
         free = asyncio.Semaphore(_CONFIGS_AT_ONCE)
         async with get_async_session() as client:

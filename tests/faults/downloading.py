@@ -11,7 +11,7 @@ from typing import Any
 
 from huggingface_hub import constants
 
-from app.engine import models
+from app.engine import model_folder
 from app.engine.download_job import Tools
 from app.engine.downloads import Downloads
 from app.engine.fetching import Patience
@@ -82,7 +82,7 @@ def check_whole(repo: Repo, path: str) -> None:
     """What is installed is, byte for byte, what the hub has."""
     folder = Path(path)
     assert folder.name == repo.commit
-    assert models.require(folder)
+    assert model_folder.require(folder)
     names = {name for name in repo.files if name not in (".gitattributes", "README.md")}
     assert {file.name for file in folder.iterdir()} == names
     for name in names:
