@@ -14,6 +14,7 @@ import mlx.core as mx
 from mlx_lm.models.cache import create_attention_mask
 
 from turboquant import attention, windows
+from turboquant.batch import BatchedCache
 from turboquant.codec import MAX_NORM
 from turboquant.errors import TurboQuantError
 from turboquant.packing import Packing
@@ -57,9 +58,18 @@ class TurboQuantCache(Packing):
         return self.offset
 
     def make_mask(self, N: int, return_array: bool = False, window_size: int | None = None) -> Any:
+        return self.mask_after(self.offset, N, return_array, window_size)
+
+    def mask_after(self, offset: int, N: int, return_array: bool = False, window_size: int | None = None) -> Any:
+        """What `make_mask` makes for N more tokens after `offset`."""
         if self.window:
-            return windows.mask(N, self.offset, self.window, window_size, return_array)
-        return create_attention_mask(N, offset=self.offset, return_array=return_array, window_size=window_size)
+            return windows.mask(N, offset, self.window, window_size, return_array)
+        return create_attention_mask(N, offset=offset, return_array=return_array, window_size=window_size)
+
+    @classmethod
+    def merge(cls, caches: list[TurboQuantCache]) -> BatchedCache:
+        """A batch of these sequences' caches, for mlx-lm's batch generation."""
+        return BatchedCache.merge(caches)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Add keys (B, H, L, Dk) and values (B, H, L, Dv); returns `keys_and_values`."""
@@ -98,7 +108,7 @@ class TurboQuantCache(Packing):
             assert self.shape is not None
             batch, heads, *dims = self.shape
             nothing = mx.array(float("nan"), self.model_dtype)
-            keys, values = (mx.broadcast_to(nothing, (batch, heads, self.held - self.hidden, dim)) for dim in dims)
+            keys, values = (mx.broadcast_to(nothing, (batch, heads, self.visible, dim)) for dim in dims)
         else:
             keys = self._raw_in_sight(self.first_keys, self.tail_keys)
             values = self._raw_in_sight(self.first_values, self.tail_values)
@@ -173,7 +183,7 @@ class TurboQuantCache(Packing):
         prefill, it makes the layer stay raw.
         """
         assert self.shape is not None
-        held = (self.shape[1], self.held - self.hidden)
+        held = (self.shape[1], self.visible)
         if keys.shape[1:3] != held or values.shape[1:3] != held:
             if self.packing:
                 raise TurboQuantError(

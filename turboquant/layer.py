@@ -69,6 +69,16 @@ class Layer:
         """Tokens seen: those held and those that left a window."""
         return self.dropped + self.held
 
+    @property
+    def visible(self) -> int:
+        """Tokens held that the newest step's first token sees, and that step's."""
+        return self.held - self.hidden
+
+    @property
+    def next_sees(self) -> int:
+        """How many of the tokens so far the next one sees."""
+        return min(self.offset, self.window - 1) if self.window else self.offset
+
     def empty(self) -> bool:
         return self.offset == 0
 
@@ -137,7 +147,7 @@ class Layer:
         """Before a step: hide what its first token doesn't see, drop what is a block further away."""
         if not self.window:
             return
-        self.hidden = self.held - min(self.offset, self.window - 1)
+        self.hidden = self.held - self.next_sees
         if self.hidden:
             self._keep_apart()
         if self.hidden and not self.keep and self.first_keys.count:
