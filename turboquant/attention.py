@@ -1,7 +1,8 @@
 """How mlx-lm's models reach a cache's own attention, and its programs a window's trim. The only place that knows.
 
 Every routed model calls `mlx_lm.models.base.scaled_dot_product_attention`, under its own name for it. Replacing that
-function's code, not the name, reaches modules imported before and after alike.
+function's code, not the name, reaches modules imported before and after alike. Gemma 2 and Gear cap their scores in
+attention of their own, which is replaced where they look it up.
 
 A call belongs to the cache whose keys it brings, whatever cache it names: layers that share another layer's keys and
 values pass the arrays that the other's cache returned, with no cache or with one of their own.
@@ -14,10 +15,11 @@ from types import FunctionType
 from typing import Any
 
 import mlx.core as mx
-from mlx_lm.models import base
+from mlx_lm.models import base, gear, gemma2
 from mlx_lm.models import cache as mlx_lm_cache
 
 _PLAIN = "_turboquant_plain_attention"
+_gear_plain, _gemma2_plain = gear._softcap_attention, gemma2.Attention.__call__
 
 _lent: dict[int, tuple[weakref.ref[mx.array], weakref.ref[Any]]] = {}  # by the array's id, as long as it lives
 
@@ -46,6 +48,30 @@ def _routed(queries, keys, values, cache, scale, mask, sinks=None):  # type: ign
     )
 
 
+def _gear(queries, keys, values, scale, softcap, mask):  # type: ignore[no-untyped-def]
+    """In place of mlx_lm.models.gear's own attention."""
+    if (cache := owner(keys, None)) is None:
+        return _gear_plain(queries, keys, values, scale, softcap, mask)
+    return cache.attend_fetched(queries, keys, values, scale, mask, None, softcap)
+
+
+def _gemma2(self, x, mask=None, cache=None):  # type: ignore[no-untyped-def]
+    """In place of mlx_lm.models.gemma2's Attention.__call__, which attends by itself."""
+    if not hasattr(cache, "attend_fetched"):
+        return _gemma2_plain(self, x, mask, cache)
+    batch, length, _ = x.shape
+    heads = (self.n_heads, self.n_kv_heads, self.n_kv_heads)
+    projected = (
+        project(x).reshape(batch, length, count, -1).swapaxes(1, 2)
+        for project, count in zip((self.q_proj, self.k_proj, self.v_proj), heads, strict=True)
+    )
+    queries, keys, values = projected
+    queries, keys = (self.rope(rows, offset=cache.offset) for rows in (queries, keys))
+    keys, values = cache.update_and_fetch(keys, values)
+    out = cache.attend_fetched(queries, keys, values, self.scale, mask, None, self.attn_logit_softcapping)
+    return self.o_proj(out.swapaxes(1, 2).reshape(batch, length, -1))
+
+
 def _trim(cache, num_tokens):  # type: ignore[no-untyped-def]
     # Runs with the globals of mlx_lm.models.cache. There a window that has moved on can't be trimmed at all, and a
     # draft's rejected tokens stay.
@@ -71,5 +97,7 @@ def install() -> None:
     base._turboquant_owner = owner
     shared.__code__ = _routed.__code__
     shared.__defaults__ = _routed.__defaults__
+    gear._softcap_attention = _gear
+    gemma2.Attention.__call__ = _gemma2
     mlx_lm_cache.trim_prompt_cache.__code__ = _trim.__code__
     mlx_lm_cache.TurboQuantCache = TurboQuantCache

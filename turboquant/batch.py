@@ -161,6 +161,7 @@ class BatchedCache:
         scale: float,
         mask: mx.array | str | None,
         sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         """Each sequence's own attention (B, Hq, L, Dv); zeros where a row is padding."""
         length, outputs = queries.shape[2], []
@@ -171,7 +172,7 @@ class BatchedCache:
                 continue
             cache.attended = True
             part = self._mask(b, mask, keys.shape[2] - (length - rows.stop))
-            out = cache.attend(queries[b : b + 1, :, rows], scale, part, sinks)
+            out = cache.attend(queries[b : b + 1, :, rows], scale, part, sinks, soft_cap)
             if count < length:
                 out = mx.pad(out, [(0, 0), (0, 0), (rows.start, length - rows.stop), (0, 0)])
             outputs.append(out)

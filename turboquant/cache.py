@@ -176,6 +176,7 @@ class TurboQuantCache(Packing):
         scale: float,
         mask: mx.array | str | None,
         sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         """`attend` for mlx-lm's shared function, with what the model made of the `keys` and `values` it fetched.
 
@@ -193,7 +194,7 @@ class TurboQuantCache(Packing):
             self.obstacle = "the model changes its keys and values between cache and attention"
             return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
         self.attended = True
-        return self.attend(queries, scale, mask, sinks)
+        return self.attend(queries, scale, mask, sinks, soft_cap)
 
     def attend(
         self,
@@ -201,11 +202,12 @@ class TurboQuantCache(Packing):
         scale: float,
         mask: mx.array | str | None = None,
         sinks: mx.array | None = None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
-        """Attention of queries (B, Hq, L, Dk), the newest L tokens, over all tokens held; (B, Hq, L, Dv)."""
+        """Attention of queries (B, Hq, L, Dk), the newest L tokens, over all in sight; (B, Hq, L, Dv)."""
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
             self.calibration.observe(queries, self.tail_keys.view().shape[1])
-        return self.backend.attend(queries, self.stretches(), scale, mask, sinks)
+        return self.backend.attend(queries, self.stretches(), scale, mask, sinks, soft_cap)
 
 
 def _raw(x: mx.array) -> mx.array:

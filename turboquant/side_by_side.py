@@ -73,12 +73,14 @@ class SideBySide:
         scale: float,
         mask: Any,
         sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         if self._given is None or keys is not self._given[0] or values is not self._given[1]:
             raise TurboQuantError("This model changes its keys between cache and attention: it can't be compared.")
         masks = mask if isinstance(mask, list) else [mask] * len(self.caches)
         shares = zip(self.caches, mx.split(queries, len(self.caches)), self._fetched, masks, strict=True)
-        return mx.concatenate([cache.attend_fetched(q, *kv, scale, own, sinks) for cache, q, kv, own in shares])
+        outputs = [cache.attend_fetched(q, *kv, scale, own, sinks, soft_cap) for cache, q, kv, own in shares]
+        return mx.concatenate(outputs)
 
 
 def prefill(model: Module, tokens: mx.array, variants: Sequence[Variant]) -> list[Any]:

@@ -131,6 +131,7 @@ class _Watched:
         scale: float,
         mask: mx.array | str | None,
         sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         self.seen["reads"] += 1
         intact = _same(keys, self.lent[0]) and _same(values, self.lent[1])

@@ -140,10 +140,16 @@ def test_a_check_looks_at_a_part_of_a_long_cache(runs: EmulatedLauncher) -> None
 
     class Counting(ReferenceBackend):
         def attend(
-            self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+            self,
+            queries: mx.array,
+            kv: Stretches,
+            scale: float,
+            mask: mx.array | str | None,
+            sinks: mx.array | None,
+            soft_cap: float = 0.0,
         ) -> mx.array:
             seen.append(kv.body_values.count)
-            return super().attend(queries, kv, scale, mask, sinks)
+            return super().attend(queries, kv, scale, mask, sinks, soft_cap)
 
     backend = GpuBackend(runs, Verified(None))
     backend._reference = Counting()

@@ -47,7 +47,13 @@ class Backend(Protocol):
     def dequantise(self, packed: Packed, codec: AnyCodec, dtype: mx.Dtype) -> mx.array: ...
 
     def attend(
-        self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+        self,
+        queries: mx.array,
+        kv: Stretches,
+        scale: float,
+        mask: mx.array | str | None,
+        sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array: ...
 
 

@@ -89,12 +89,18 @@ class NumbaBackend(ReferenceBackend):
         return mx.array(out.reshape(*lead, codec.dim)).astype(dtype)
 
     def attend(
-        self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+        self,
+        queries: mx.array,
+        kv: Stretches,
+        scale: float,
+        mask: mx.array | str | None,
+        sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         batch, query_heads, length, key_dim = queries.shape
         sixteen = kv.tail_keys.array is not None and kv.tail_keys.array.dtype.size == 2
         if length > MAX_ROWS or isinstance(mask, mx.array) or not sixteen:
-            return super().attend(queries, kv, scale, mask, sinks)
+            return super().attend(queries, kv, scale, mask, sinks, soft_cap)
         assert kv.tail_keys.array is not None
         assert kv.tail_values.array is not None
         heads, value_dim = kv.tail_keys.array.shape[1], kv.tail_values.array.shape[-1]
@@ -146,6 +152,7 @@ class NumbaBackend(ReferenceBackend):
             kv.tail_keys.array.dtype == mx.bfloat16,
             limits,
             np.array([0, kv.hidden - hidden, hidden]),
+            np.float32(soft_cap * LOG2_E),
             sink,
             np.full((batch * heads, pieces, rows), LOWEST, np.float32),
             np.zeros((batch * heads, pieces, rows), np.float32),

@@ -235,21 +235,27 @@ class GpuBackend(ReferenceBackend):
     # ------------------------------------------------------------------ attend
 
     def attend(
-        self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+        self,
+        queries: mx.array,
+        kv: Stretches,
+        scale: float,
+        mask: mx.array | str | None,
+        sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         """As ReferenceBackend.attend; up to MAX_ROWS of the newest tokens go to the decode kernel."""
         causal = isinstance(mask, str) or (mask is None and queries.shape[2] == 1)
-        prepared = self._decoder.prepare(queries, kv, scale, sinks) if causal else None
+        prepared = self._decoder.prepare(queries, kv, scale, sinks, soft_cap=soft_cap) if causal else None
         if prepared is None:
-            return super().attend(queries, kv, scale, mask, sinks)
+            return super().attend(queries, kv, scale, mask, sinks, soft_cap)
         call, inputs = prepared
         if call.name in self._verified:
             return call.function(*inputs)
         if self._unknown(call.name) and kv.body_values.count > SAMPLE and not kv.hidden:
-            self.attend(queries, shortened(kv, SAMPLE), scale, mask, sinks)
+            self.attend(queries, shortened(kv, SAMPLE), scale, mask, sinks, soft_cap)
 
         def reference() -> mx.array:
-            return self._reference.attend(queries, kv, scale, mask, sinks)
+            return self._reference.attend(queries, kv, scale, mask, sinks, soft_cap)
 
         return self._checked(call.name, lambda: call.function(*inputs), reference, _error, ATTEND_ERROR)
 

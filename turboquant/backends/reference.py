@@ -65,9 +65,17 @@ class ReferenceBackend:
         return codec.decode_rotated(packed, dtype)
 
     def attend(
-        self, queries: mx.array, kv: Stretches, scale: float, mask: mx.array | str | None, sinks: mx.array | None
+        self,
+        queries: mx.array,
+        kv: Stretches,
+        scale: float,
+        mask: mx.array | str | None,
+        sinks: mx.array | None,
+        soft_cap: float = 0.0,
     ) -> mx.array:
         """softmax(scale * q k^T + mask) v over what is visible, (B, Hq, L, Dv) in the queries' dtype.
+
+        With a `soft_cap` c, scores s are c tanh(s / c) before the mask.
 
         `mask`: None, "causal" (the L queries are the newest tokens), or an array that broadcasts to (B, Hq, L,
         visible).
@@ -89,6 +97,7 @@ class ReferenceBackend:
                     scale,
                     _heads_of(mask, rows),
                     None if sinks is None else sinks[rows],
+                    soft_cap,
                 )
             )
         return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=1)
@@ -101,6 +110,7 @@ class ReferenceBackend:
         scale: float,
         mask: mx.array | str | None,
         sinks: mx.array | None,
+        soft_cap: float,
     ) -> mx.array:
         dtype = queries.dtype
         keys, values = kv.body_keys, kv.body_values
@@ -117,12 +127,12 @@ class ReferenceBackend:
 
         value_dim = kv.tail_values.view().shape[-1]
         row_bytes = queries.shape[0] * (heads.stop - heads.start) * (queries.shape[-1] + value_dim) * dtype.size
-        if row_bytes * kv.visible <= WORKING_BYTES:
+        if row_bytes * kv.visible <= WORKING_BYTES and not soft_cap:
             out = _attend_laid_out(queries, *rows(0, kv.visible), scale, mask, sinks)
         else:
             column_bytes = 3 * mx.float32.size * queries.size // queries.shape[-1]  # scores, weights, mask
             tile = max(WORKING_BYTES // (row_bytes + column_bytes), 1)
-            out = tiles.attend(queries, rows, kv.visible, tile, scale, mask, sinks).astype(dtype)
+            out = tiles.attend(queries, rows, kv.visible, tile, scale, mask, sinks, soft_cap).astype(dtype)
         if isinstance(values, PackedBuffer) and values.count:
             assert isinstance(values.codec, Codec)
             out = self._unrotated(out, values.codec).astype(dtype)

@@ -17,9 +17,11 @@ def attend(
     scale: float,
     mask: mx.array | str | None,
     sinks: mx.array | None,
+    soft_cap: float = 0.0,
 ) -> mx.array:
     """softmax(scale * q k^T + mask) v as mx.fast.scaled_dot_product_attention has it, (B, Hq, L, Dv) float32.
 
+    With a `soft_cap` c, scores s are c tanh(s / c) before the mask.
     `rows(begin, end)` gives the keys and values (B, H, end - begin, D) of those tokens. Each tile is evaluated before
     the next one is laid out, so that no two exist at a time.
     """
@@ -39,6 +41,8 @@ def attend(
                 top = mx.broadcast_to(sinks.astype(mx.float32).reshape(1, heads, -1, 1, 1), (*grouped, 1))
                 total = mx.ones((*grouped, 1))
         scores = q @ keys.astype(mx.float32)[:, :, None].swapaxes(-1, -2)
+        if soft_cap:
+            scores = soft_cap * mx.tanh(scores / soft_cap)
         scores = _masked(scores, mask, begin, end, tokens)
         risen = mx.maximum(top, scores.max(axis=-1, keepdims=True))
         weights = mx.exp(scores - risen)

@@ -14,6 +14,7 @@ from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
 from turboquant.backends.cpu_kernels.lanes import as_float, half, unpack, unpack_split
 
 TOKENS = 64  # tokens whose scores are held at once; a multiple of the four that are unpacked together
+_LOG2_E = np.float32(1.4426950408889634)
 LOWEST = np.float32(-1e30)  # stands for minus infinity, which fast arithmetic may not meet
 # 2^f for f in -1/2 .. 1/2 with a relative error below 8e-8
 _P0, _P1, _P2 = np.float32(1.0000000716553028), np.float32(0.6931469670628856), np.float32(0.24022119720751167)
@@ -39,6 +40,14 @@ def _widen(row, brain, out):
     else:
         for j in range(row.shape[0]):
             out[j] = half(row[j])
+
+
+@inlined
+def _capped(score, cap):
+    """cap tanh(score / cap), of scores that are logarithms to the base 2 as the cap is."""
+    p = _power(np.float32(-2) * _LOG2_E * abs(score) / cap)
+    t = (np.float32(1) - p) / (np.float32(1) + p)
+    return cap * t if score > 0 else -cap * t
 
 
 @inlined
@@ -134,7 +143,7 @@ def _read_values(stretch, brain, begin, stop, four, scales, column):
 
 @inner
 def _tokens(
-    q, stretch_keys, stretch_values, begin, end, brain, limits, lifted, starts, bias, m, total, sums, others, keys,
+    q, stretch_keys, stretch_values, begin, end, brain, limits, cap, lifted, starts, bias, m, total, sums, others, keys,
     values, scores, scales,
 ):  # fmt: skip
     """Attend tokens begin..end of one stretch: (raw, words, norms, table, bits: 0 if raw, split) of keys and of values.
@@ -159,6 +168,10 @@ def _tokens(
             for r in range(q.shape[0]):
                 for t in range(block, stop):
                     scores[r, t - block] += bias[r, t]
+        if cap > 0:
+            for r in range(q.shape[0]):
+                for t in range(stop - block):
+                    scores[r, t] = _capped(scores[r, t], cap)
         for r in range(q.shape[0]):
             for t in range(max(limits[r % limits.shape[0]], block), stop):
                 scores[r, t - block] = LOWEST
@@ -177,7 +190,7 @@ def _of_head(stretch, h):
 @inner
 def _piece(
     h, piece, pieces, q, order, fold, mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values,
-    tail_keys, tail_values, brain, limits, hidden, m, total, key_room, value_room, score_room,
+    tail_keys, tail_values, brain, limits, hidden, cap, m, total, key_room, value_room, score_room,
 ):  # fmt: skip
     """One head's share number `piece` of its tokens; the body comes last, with queries that are rotated for it."""
     rows, dim = q.shape[1:]
@@ -208,7 +221,8 @@ def _piece(
         seen = max(tokens - low, 0)
         _tokens(
             query, stretch_keys, stretch_values, low + piece * seen // pieces, low + (piece + 1) * seen // pieces,
-            brain, limits[stretch], lifted[h], segments, extra, m, total, sums, others, keys, values, scores, scales,
+            brain, limits[stretch], cap, lifted[h], segments, extra, m, total, sums, others, keys, values, scores,
+            scales,
         )  # fmt: skip
 
 
@@ -241,7 +255,8 @@ def _merge(m, total, value_room, sink, mixer, signs, out):
 @entry
 def attend(
     q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys, body_values, tail_keys,
-    tail_values, value_mixer, value_signs, brain, limits, hidden, sink, m, total, key_room, value_room, score_room, out,
+    tail_values, value_mixer, value_signs, brain, limits, hidden, cap, sink, m, total, key_room, value_room, score_room,
+    out,
 ):  # fmt: skip
     """softmax over all tokens, times the values, to out (BH, rows, value dim; zeroed).
 
@@ -251,10 +266,10 @@ def attend(
     added to the body's scores. Keys and values of a stretch: (raw (BH, capacity, dim), words (BH, capacity, W), norms
     (BH, capacity), table, bits, split); with 0 bits raw is meant, and what isn't meant isn't read. value_mixer,
     value_signs: the rotation of packed values, else of another size. limits (3, L): how many tokens of first, tail and
-    body row r % L sees (0 or less: none), the last row all; none sees the oldest hidden (3). sink (BH, rows): a logit
-    without a value, or LOWEST. Room for the P pieces that a head's tokens are cut into: m (BH, P, rows; LOWEST), total
-    (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim; zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed),
-    score_room (BH, P, rows + 1, TOKENS).
+    body row r % L sees (0 or less: none), the last row all; none sees the oldest hidden (3). cap: scores s become cap
+    tanh(s / cap); 0: they don't. sink (BH, rows): a logit without a value, or LOWEST. Room for the P pieces that a
+    head's tokens are cut into: m (BH, P, rows; LOWEST), total (BH, P, rows; zeroed), key_room (BH, P, rows + 4, dim;
+    zeroed), value_room (BH, P, 2 rows + 4, value dim; zeroed), score_room (BH, P, rows + 1, TOKENS).
     """
     heads, pieces, _ = m.shape
     for n in numba.prange(heads * pieces):
@@ -262,7 +277,7 @@ def attend(
         p = n % pieces
         _piece(
             h, p, pieces, q, order, fold, key_mixers, lifted, starts, bias, first_keys, first_values, body_keys,
-            body_values, tail_keys, tail_values, brain, limits, hidden, m[h, p], total[h, p], key_room[h, p],
+            body_values, tail_keys, tail_values, brain, limits, hidden, cap, m[h, p], total[h, p], key_room[h, p],
             value_room[h, p], score_room[h, p],
         )  # fmt: skip
     for h in range(heads):
