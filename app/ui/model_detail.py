@@ -61,8 +61,7 @@ class DetailPane(QScrollArea):
         self.buttons.setSpacing(8)
         self.buttons.addStretch()
         self.links = QHBoxLayout()
-        self.links.setContentsMargins(-6, 0, 0, 0)  # their words begin where the others do
-        self.links.setSpacing(6)
+        self.links.setSpacing(16)
         self.links.addStretch()
         self.extra = QVBoxLayout()
         self.extra.setSpacing(10)
@@ -153,5 +152,6 @@ class DetailPane(QScrollArea):
     def add_link(self, text: str) -> QToolButton:
         """A button for what is done seldom."""
         button = quiet_button(text, self._body)
+        button.setProperty("role", "link")
         self.links.insertWidget(self.links.count() - 1, button)
         return button

@@ -199,6 +199,10 @@ def _style_sheet(c: Colors) -> str:
     QToolButton::menu-indicator {{ image: none; }}
     QToolButton[role="quiet"] {{ color: {c.muted}; padding: 1px 5px; border-radius: 5px; }}
     QToolButton[role="quiet"]:hover {{ color: {c.text}; }}
+    QToolButton[role="link"] {{ color: {c.muted}; padding: 1px 0; border: none; border-bottom: 1px solid {c.line};
+        border-radius: 0; background: transparent; }}
+    QToolButton[role="link"]:hover, QToolButton[role="link"]:focus {{ color: {c.accent};
+        border-color: {c.accent}; }}
     QPushButton {{ border: 1px solid {c.line}; border-radius: 7px; padding: 5px 14px;
         background: {c.background}; color: {c.text}; }}
     QPushButton:hover {{ background: {c.hover}; }}
