@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import pytest
 
 from tests.kernels.emulator import EmulatorError
-from tests.kernels.running import Attend, Dequantise, Encode
+from tests.kernels.running import Attend, Dequantise, Encode, Rotate
 from turboquant.kernels.specs import Target
 
 SIMD_BARRIER = "simdgroup_barrier(mem_flags::mem_threadgroup);\n"
 LOOP_END = "}\nTQ_UNROLL for (int k = 0; k < SH; ++k) {\nTQ_UNROLL for (int m"
 BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);\n"
-LAST_LOOP = "for (uint h = sg; h < uint(GS); h += uint(NSG)) {\nconst uint la = lane % uint(VPB);"
+SUMS = "threadgroup float* sums = sm;"
 
 
 @dataclass(frozen=True)
 class Mistake:
-    case: Attend | Encode | Dequantise
+    case: Attend | Encode | Dequantise | Rotate
     old: str
     new: str
     found: str = ""  # in the emulator's message; empty: any finding, or a wrong result
@@ -30,15 +30,17 @@ class Mistake:
 
 
 D64 = Attend(64, kv_heads=2)
+SPLIT = Attend(64, kv_heads=2, split=True, calibration=2)
 LONG = Attend(64, body=300, capacity=320, splits=1)  # every simdgroup has several tiles
 MISTAKES = {
     # barriers
-    "queries read before all are rotated": Mistake(D64, BARRIER + "if (CAL != 0) {", "if (CAL != 0) {", "race"),
-    "offsets read before all are there": Mistake(
+    "queries read before all are rotated": Mistake(D64, BARRIER + "const tq_table ktab", "const tq_table ktab", "race"),
+    "queries, offsets and tables read before all are there": Mistake(
         D64.with_(calibration=1, starts=(0, 9, 70)),
-        BARRIER + "}\nconst tq_table ktab",
-        "}\nconst tq_table ktab",
+        BARRIER + "const bool plain",
+        "const bool plain",
         "race",
+        target="cuda",
     ),
     "weights read before all are written": Mistake(D64, SIMD_BARRIER + "float p[S];", "float p[S];", "race"),
     "weights overwritten before all are read": Mistake(
@@ -48,9 +50,12 @@ MISTAKES = {
         "race",
     ),
     "sums written over queries still in use": Mistake(
-        D64, BARRIER + "if (GS * EV % TPS == 0) {", "if (GS * EV % TPS == 0) {", "race", target="cuda"
+        D64, BARRIER + "if (GS * EV % TPS == 0) {", "if (GS * EV % TPS == 0) {", "race"
     ),
-    "sums read before all are written": Mistake(D64, BARRIER + LAST_LOOP, LAST_LOOP, "race"),
+    "sums written over tables still in use": Mistake(
+        D64, BARRIER + " float* sums", " float* sums", "race", target="cuda"
+    ),
+    "sums read before all are written": Mistake(D64, BARRIER + SUMS, SUMS, "race"),
     "codes packed before all are there": Mistake(Encode(64), SIMD_BARRIER + "if (live)", "if (live)", "race"),
     "table read before it is filled": Mistake(Encode(64), BARRIER + "const uint first", "const uint first", "race"),
     "barrier that some threads miss": Mistake(
@@ -66,9 +71,49 @@ MISTAKES = {
         "metal::precise::sqrt(lane < 16u ? tq_sum<PB>(square) : 0.0f);",
         "lanes",
     ),
+    # the splits' joining
+    "parts passed on without a fence": Mistake(
+        D64, "__threadfence();\n*last = atomicAdd", "*last = atomicAdd", "race", target="cuda"
+    ),
+    "parts passed on before all are written": Mistake(
+        D64,
+        "__syncthreads();\nif (tid == 0u) {\n__threadfence();",
+        "if (tid == 0u) {\n__threadfence();",
+        "race",
+        target="cuda",
+    ),
+    "others' parts read without a fence": Mistake(
+        D64, "ticket = 0u;\n__threadfence();", "ticket = 0u;\n", "race", target="cuda"
+    ),
+    "ticket left as it was counted": Mistake(
+        D64, "if (*last != 0u) *(uint*)ticket = 0u;", "", "isn't left as it was", target="cuda"
+    ),
+    "one ticket for all rows": Mistake(
+        D64, "tickets + threadgroup_position_in_grid.y", "tickets", "never written|race|schedule", target="cuda"
+    ),
+    # matrix units and split keys
+    "rows of a tile in another order": Mistake(D64, "i % 2 + 8 * (i / 2)", "i % 2 + 4 * (i / 2)", target="cuda"),
+    "even and odd coordinates swapped": Mistake(D64, "x[1] = b ^", "x[1] = a ^", target="cuda"),
+    "lower half under the upper's norm": Mistake(SPLIT, "tq_lower_ratio(bits)", "1.0f", target="cuda"),
+    "halves scored with each other's queries": Mistake(
+        SPLIT, "(column / 4u) == slot % 2u", "(column / 4u) != slot % 2u", target="cuda"
+    ),
+    "ratio of another token": Mistake(SPLIT, "kr[SPLIT != 0 ? n : 0], c)", "kr[0], c)"),
+    "channels left in their order": Mistake(SPLIT, "uint(order[c * uint(STEP) + half_of])", "c * uint(STEP) + half_of"),
+    "lower codes over the upper's": Mistake(
+        Encode(64, 3, split=True), "uint(scratch[at]) | (c[i * M + b] << uint(SHIFT))", "(c[i * M + b] << uint(SHIFT))"
+    ),
+    "norms in each other's byte": Mistake(
+        Encode(64, 3, split=True),
+        "(tq_norm_byte(upper) << 8u) | tq_norm_byte(lower)",
+        "(tq_norm_byte(lower) << 8u) | tq_norm_byte(upper)",
+    ),
+    "query rotated with the channel scale": Mistake(
+        Rotate(64, scaled=2), "tq_divide(x[i * M + b], float(channel[j]))", "x[i * M + b] * float(channel[j])"
+    ),
     # strides, sizes, edges
     "length taken for the capacity": Mistake(D64, "ulong(kvh) * uint(dims[1])", "ulong(kvh) * uint(dims[0])"),
-    "keys' capacity taken for the tail's": Mistake(D64, "ulong(kvh) * uint(dims[5])", "ulong(kvh) * uint(dims[3])"),
+    "first tokens' capacity taken for the tail's": Mistake(D64, "tcap = uint(dims[5])", "tcap = uint(dims[3])"),
     "partial sums of four simdgroups alone": Mistake(
         LONG, "for (int n = 0; n < NSG; ++n) {", "for (int n = 0; n < 4; ++n) {"
     ),
@@ -91,17 +136,17 @@ MISTAKES = {
         D64, "t1 ? p * vn[j] : 0.0f;", "t1 ? p * vn[j] : p * vn[j];"
     ),
     "parts one number apart": Mistake(
-        D64, "const ulong at = base + s * uint(D + 2);", "const ulong at = base + s * uint(D + 1);", merge=True
+        D64, "const ulong at = base + s * uint(D);", "const ulong at = base + s * uint(D + 1);", merge=True
     ),
     "array written past its end": Mistake(
         D64, "sm_l[slot] = total;", "sm_l[slot + uint(NSG * SUB)] = total;", "index", merge=True
     ),
     "vectors of an unfilled group written": Mistake(Encode(64), "if (live) {", "if (rows > 0u) {", "race"),
     "norm of a vector never written": Mistake(
-        Encode(64), "if (la == 0u) norms[row]", "if (la == 0u && row > 0u) norms[row]", "never"
+        Encode(64), "if (live && la == 0u) norms[row]", "if (live && la == 0u && row > 0u) norms[row]", "never"
     ),
     "one vector's offset for all heads": Mistake(
-        Encode(64, calibration=1), "offset[row / per_head * uint(D) + j]", "offset[j]"
+        Encode(64, calibration=1), "offset + head, channel + head, order, 0u", "offset, channel + head, order, 0u"
     ),
     # bits
     "spill shifted by the wrong amount": Mistake(
@@ -121,9 +166,17 @@ MISTAKES = {
         Encode(64), "bounds[at + (1u << uint(b)) - 1u]", "bounds[at + (1u << uint(b))]"
     ),
     "spill of a tile forgotten": Mistake(
-        Dequantise(64, 3), "(bit & 31u) + uint(BITS) > 32u", "(bit & 31u) + uint(BITS) > 33u"
+        Dequantise(64, 3), "(bit & 31u) + uint(4 * BITS) > 32u", "(bit & 31u) + uint(4 * BITS) > 36u"
     ),
     # what is seen
+    "one row out of sight seen": Mistake(Attend(64, hidden=20), "at < low && at", "at < low - 1 && at"),
+    "first tokens out of sight": Mistake(Attend(64, hidden=20), "at < low && at >= int(nf)", "at < low"),
+    "bias of the first row for all": Mistake(Attend(64, bias=True), "uint(ROWS) + row) * body", "uint(ROWS)) * body"),
+    "segment one row late": Mistake(
+        Dequantise(64, calibration=1, starts=(0, 7)),
+        "starts[segment + 1u]) <= row - nf",
+        "starts[segment + 1u]) < row - nf",
+    ),
     "window one token too wide": Mistake(Attend(64, window=20), "at < low + seen[k]", "at < low + seen[k] - 1"),
     "row that doesn't see itself": Mistake(Attend(64, length=3), "at > high + seen[k]", "at >= high + seen[k]"),
     "rows counted by head": Mistake(Attend(64, length=3, group=2), "+ uint(k)) % uint(L));", "+ uint(k)) / uint(L));"),
@@ -132,7 +185,7 @@ MISTAKES = {
         Attend(64, calibration=1, starts=(0, 30, 60)), "next = sm_start[seg + 1];", "next = sm_start[seg + 1] + 1;"
     ),
     "segments counted from the split's end": Mistake(
-        Attend(64, calibration=1, starts=(0, 30, 60)), "starts[i] <= int(b0)", "starts[i] <= int(b1)"
+        Attend(64, calibration=1, starts=(0, 30, 60)), "starts[i] <= b0", "starts[i] <= b1"
     ),
     "head slice forgotten": Mistake(Dequantise(64), "uint(dims[8]) + y % uint(dims[9])", "y % uint(dims[9])"),
     # arithmetic
@@ -146,14 +199,16 @@ MISTAKES = {
     "mixer not transposed on the way back": Mistake(
         Attend(80), "tq_mix<P, M, true>(x, mixer);", "tq_mix<P, M, false>(x, mixer);", merge=True
     ),
-    "query multiplied by the channel scale": Mistake(Attend(64, calibration=2), "/= float(chan[", "*= float(chan["),
+    "query multiplied by the channel scale": Mistake(
+        Attend(64, calibration=2), "tq_divide(x[i * M + b], float(chan[j]))", "x[i * M + b] * float(chan[j])"
+    ),
     "raw sums rotated with the others": Mistake(
         Attend(64, single=True), "if (FINAL != 0 && n >= NQ)", "if (FINAL != 0 && n > NQ)"
     ),
     "the other norm": Mistake(
         Encode(64, 2),
-        "MATCHED != 0 ? metal::precise::sqrt(square) : dot",
-        "MATCHED == 0 ? metal::precise::sqrt(square) : dot",
+        "MATCHED != 0 ? metal::precise::sqrt(square[t]) : dot[t]",
+        "MATCHED == 0 ? metal::precise::sqrt(square[t]) : dot[t]",
     ),
     "last trial kept instead of the best": Mistake(
         Encode(64, 3, trials=8), "if (t == 0 || cosine > best) {", "if (t == 0 || cosine > 0.0f) {"
@@ -167,7 +222,7 @@ MISTAKES = {
 
 
 def test_there_are_enough() -> None:
-    assert len(MISTAKES) >= 40
+    assert len(MISTAKES) >= 60
 
 
 @pytest.mark.parametrize("name", MISTAKES)

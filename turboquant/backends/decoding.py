@@ -19,7 +19,7 @@ from turboquant.split import SplitCodec
 
 FLOATS = {mx.float16: "float16", mx.bfloat16: "bfloat16", mx.float32: "float32"}
 RAW = (mx.float16, mx.bfloat16)
-RING = 512  # more launches than MLX puts into one graph: none of them can still be at the ticket that comes round again
+RING = 256  # more launches than MLX puts into one graph: none of them can still be at the ticket that comes round again
 
 
 class Runs(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import mlx.core as mx
 import numpy as np
@@ -19,6 +19,7 @@ Floats = NDArray[np.float32]
 LOG2_E = 1.4426950408889634
 
 
+@cache
 def part(codec: AnyCodec) -> specs.Part:
     if isinstance(codec, SplitCodec):
         upper, lower = codec.upper, codec.lower

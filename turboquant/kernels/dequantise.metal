@@ -28,53 +28,59 @@
   const uint nf = uint(dims[0]);
   const uint body = uint(dims[2]);
   const uint held = uint(dims[11]);
-  uint g = 0u;                               // the segment of the row before
-  uint next = CAL > 0 && held > 1u ? uint(starts[1]) : 0xffffffffu;
-  if (CAL > 0) {                             // of this simdgroup's first row
-    const uint row = uint(dims[6]) + (threadgroup_position_in_grid.x * uint(NSG) + simdgroup_index_in_threadgroup) * uint(RPS);
-    uint high = held;
-    while (high - g > 1u) {
-      const uint middle = (g + high) / 2u;
-      if (row >= nf && uint(starts[middle]) <= row - nf) g = middle; else high = middle;
-    }
-    next = g + 1u < held ? uint(starts[g + 1u]) : 0xffffffffu;
+  const uint r0 = (threadgroup_position_in_grid.x * uint(NSG) + simdgroup_index_in_threadgroup) * uint(RPS);
+  const uint row0 = uint(dims[6]) + r0;
+  const uint t0 = row0 > nf ? row0 - nf : 0u;
+  uint g = 0u;                               // the segment of t0
+  if (CAL > 0) {
+    for (uint i = lane; i < held; i += 32u) g += uint(starts[i]) <= t0 ? 1u : 0u;
+    g = metal::max(simd_sum(g), 1u) - 1u;
   }
-  for (int i = 0; i < RPS; ++i) {
-    const uint r = (threadgroup_position_in_grid.x * uint(NSG) + simdgroup_index_in_threadgroup) * uint(RPS) + uint(i);
-    const uint row = uint(dims[6]) + r;
-    const ulong to = (ulong(y) * rows + r) * uint(D);
-    if (r >= rows) break;
-    if (RAW != 0 && (row < nf || row >= nf + body)) {
+  if (RAW != 0) {
+    for (uint i = 0u; i < uint(RPS); ++i) {
+      const uint row = row0 + i;
+      if (r0 + i >= rows || (row >= nf && row < nf + body)) continue;
       const ulong from = row < nf ? ulong(head) * uint(dims[1]) + row : ulong(head) * uint(dims[5]) + (row - nf - body);
       tq_rotate_row<P, M, SPLIT, CAL / 2, CLIP, LOWER, OT>((row < nf ? first : tail) + from * uint(D), consts,
-          channel + head * uint(D), order + head * uint(D), lane, out + to);
-      continue;
+          channel + head * uint(D), order + head * uint(D), lane, out + (ulong(y) * rows + r0 + i) * uint(D));
     }
-    const uint t = row - nf;
-    const ulong from = ulong(head) * uint(dims[3]) + t;
-    const float norm = tq_key_norm<SPLIT>(norms[from]);
-    const float lower = SPLIT != 0 ? norm * tq_lower_ratio(uint(norms[from])) : 0.0f;
-    while (CAL > 0 && t >= next) {
-      ++g;
-      next = g + 1u < held ? uint(starts[g + 1u]) : 0xffffffffu;
-    }
-    for (uint j = 4u * lane; j < uint(D); j += 128u) {  // four coordinates a lane
-      const uint bit = j * uint(BITS);
+  }
+  for (uint j = 4u * lane; j < uint(D); j += 128u) {  // four coordinates a lane
+    const uint bit = j * uint(BITS);
+    const bool spills = (bit & 31u) + uint(4 * BITS) > 32u;
+    uint c[RPS];
+    float norm[RPS];
+    float lower[RPS];
+    TQ_UNROLL for (int i = 0; i < RPS; ++i) {  // of all rows first, so that their loads overlap; a raw row's are not used
+      const ulong from = ulong(head) * uint(dims[3]) + metal::min(row0 + uint(i) - metal::min(row0 + uint(i), nf), body - metal::min(body, 1u));
       const ulong at = from * uint(NW) + (bit >> 5u);
-      uint c = words[at] >> (bit & 31u);
-      if ((bit & 31u) + uint(4 * BITS) > 32u) c |= words[at + 1u] << (32u - (bit & 31u));
-      float v[4];
-      TQ_UNROLL for (int k = 0; k < 4; ++k) {
-        if (SPLIT != 0) {
-          const uint pair = c >> uint(k / 2 * 2 * BITS);
-          v[k] = k % 2 == 0 ? norm * sm_centroids[pair & ((1u << uint(LOW)) - 1u)]
-                            : lower * sm_lower[SPLIT != 0 ? (pair >> uint(LOW)) & ((1u << uint(BITS - 1)) - 1u) : 0u];
-        } else {
-          v[k] = norm * sm_centroids[(c >> uint(k * BITS)) & ((1u << uint(BITS)) - 1u)];
+      c[i] = body > 0u ? words[at] >> (bit & 31u) : 0u;
+      if (spills && body > 0u) c[i] |= words[at + 1u] << (32u - (bit & 31u));
+      norm[i] = body > 0u ? tq_key_norm<SPLIT>(norms[from]) : 0.0f;
+      lower[i] = SPLIT != 0 && body > 0u ? norm[i] * tq_lower_ratio(uint(norms[from])) : 0.0f;
+    }
+    uint segment = g;
+    TQ_UNROLL for (int i = 0; i < RPS; ++i) {
+      const uint row = row0 + uint(i);
+      if (r0 + uint(i) < rows && row >= nf && row < nf + body) {
+        float v[4];
+        TQ_UNROLL for (int k = 0; k < 4; ++k) {
+          if (SPLIT != 0) {
+            const uint pair = c[i] >> uint(k / 2 * 2 * BITS);
+            v[k] = k % 2 == 0 ? norm[i] * sm_centroids[pair & ((1u << uint(LOW)) - 1u)]
+                              : lower[i] * sm_lower[SPLIT != 0 ? (pair >> uint(LOW)) & ((1u << uint(BITS - 1)) - 1u) : 0u];
+          } else {
+            v[k] = norm[i] * sm_centroids[(c[i] >> uint(k * BITS)) & ((1u << uint(BITS)) - 1u)];
+          }
         }
-        if (CAL > 0) v[k] += lift[(ulong(head) * held + g) * uint(D) + j + uint(k)];
-        if (CLIP != 0) v[k] = metal::min(metal::max(v[k], -65504.0f), 65504.0f);
+        if (CAL > 0) {
+          while (segment + 1u < held && uint(starts[segment + 1u]) <= row - nf) ++segment;
+          TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] += lift[(ulong(head) * held + segment) * uint(D) + j + uint(k)];
+        }
+        if (CLIP != 0) {
+          TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = metal::min(metal::max(v[k], -65504.0f), 65504.0f);
+        }
+        tq_store4<OT>(out + ((ulong(y) * rows + r0 + uint(i)) * uint(D) + j), v);
       }
-      tq_store4<OT>(out + (to + j), v);
     }
   }

@@ -19,6 +19,7 @@ from turboquant.kernels.specs import Kernel, Launch, Target
 
 _HERE = Path(__file__).parent
 _TYPES = {"float32": "float", "float16": "float16_t", "bfloat16": "bfloat16_t"}
+_DTYPES = {name: getattr(mx, name) for name in (*_TYPES, "uint32", "uint16")}
 _ATTRIBUTES = {
     "thread_position_in_threadgroup": "const uint3 {} = make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);",
     "threadgroup_position_in_grid": "const uint3 {} = make_uint3(blockIdx.x, blockIdx.y, blockIdx.z);",
@@ -102,7 +103,7 @@ class Launcher:
             grid=launch.grid,
             threadgroup=launch.group,
             output_shapes=list(launch.shapes),
-            output_dtypes=[getattr(mx, dtype) for dtype in launch.dtypes],
+            output_dtypes=[_DTYPES[dtype] for dtype in launch.dtypes],
         )
 
     def fuse(self, function: Callable[..., mx.array]) -> Callable[..., mx.array]:

@@ -7,6 +7,7 @@ step to step (lengths, capacities, splits) lies in the buffer `dims`, so that no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from turboquant.rotation import factors
@@ -56,7 +57,7 @@ class Kernel:
     headers: tuple[str, ...] = ("common.h",)
     kept: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         values = [str(value) for _, value in self.constants] + [str(self.residents), *self.types]
         return "_".join(["tq", self.body, *values]).replace("float", "f")

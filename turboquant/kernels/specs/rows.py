@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from turboquant.kernels.specs.base import Kernel, Launch, Part
 from turboquant.rotation import factors
 
 ENCODE_SIMDGROUPS = 4
 
 
+@cache
 def encode(part: Part, dtype: str, calibration: int = 0, calibration_dtype: str = "float16") -> Kernel:
     """Vectors of `dtype` to codes; `calibration` 0, 1 (an offset a head) or 2 (and a channel scale)."""
     calibrated, absent = _calibrated(part, "x", calibration, calibration_dtype)
@@ -31,6 +34,7 @@ def encode_launch(part: Part, rows: int) -> Launch:
     )
 
 
+@cache
 def encode_pair(
     keys: Part, values: Part, dtype: str, calibration: int = 0, calibration_dtype: str = "float16"
 ) -> Kernel:
@@ -70,6 +74,7 @@ ROW_SIMDGROUPS = 8
 ROWS_OF_A_SIMDGROUP = 4
 
 
+@cache
 def dequantise(part: Part, dtype: str, raw_dtype: str | None = None, calibration: int = 0) -> Kernel:
     """Packed rows in rotated space as `dtype`; with `raw_dtype` also the raw first tokens and tail, rotated.
 
@@ -115,6 +120,7 @@ def dequantise_launch(part: Part, dtype: str, batch_heads: int, rows: int) -> La
     )
 
 
+@cache
 def rotate(part: Part, dtype: str, scaled: int = 0, back: bool = False, out: str = "") -> Kernel:
     """Rows of `dtype` into the space of packed ones, as `out` (the same), or `back`.
 
