@@ -6,6 +6,8 @@ import pytest
 
 from tests.cache_kit import attend, attention, decoded, normal
 from turboquant.cache import TurboQuantCache
+from turboquant.calibration import WORTH_SPLITTING
+from turboquant.codebook import mean_squared_error
 from turboquant.codec import key_codec
 from turboquant.errors import SnapshotMismatch
 from turboquant.schemes import parse
@@ -133,6 +135,25 @@ def test_without_statistics_or_with_an_unfit_dimension_keys_stay_uniform() -> No
         assert isinstance(cache.body_keys, PackedBuffer)
         assert not isinstance(cache.body_keys.codec, SplitCodec)
     assert not can_split(66)
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_where_channels_are_alike_keys_stay_uniform_because_splitting_would_lose(bits: int) -> None:
+    cache = TurboQuantCache(f"turbo{bits}", policy=SPLIT)
+    x = normal(1, 2, 400, 64)
+    cache.update_and_fetch(x, x)
+    attend(cache, normal(1, 2, 400, 64, seed=1))
+    cache.compress()
+    assert isinstance(cache.body_keys, PackedBuffer)
+    assert not isinstance(cache.body_keys.codec, SplitCodec)
+    assert cache.calibration.channel_scale is not None
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_the_share_from_which_splitting_pays_is_the_codebooks(bits: int) -> None:
+    upper, uniform, lower = (mean_squared_error(64, b) for b in (bits + 1, bits, bits - 1))
+    for share, pays in ((WORTH_SPLITTING, True), (WORTH_SPLITTING - 0.04, False)):
+        assert (2 * (share**2 * upper + (1 - share) ** 2 * lower) < uniform) == pays
 
 
 def test_switching_to_fewer_bits_and_trimming_keep_the_order() -> None:
