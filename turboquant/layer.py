@@ -16,7 +16,7 @@ from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
 from turboquant.split import SplitCodec, split_key_codec
 
-_NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
+NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
 
 
 class Layer:
@@ -223,7 +223,7 @@ class Layer:
     def arrays(self) -> dict[str, mx.array]:
         """Named arrays, cut to the tokens held."""
         named: dict[str, mx.array] = {}
-        for name, buffer in zip(_NAMES, self._buffers(), strict=True):
+        for name, buffer in zip(NAMES, self._buffers(), strict=True):
             if buffer.count == 0:
                 continue
             if isinstance(buffer, PackedBuffer):
@@ -263,7 +263,7 @@ class Layer:
             if ours is None or ours.identity() | {"trials": ours.trials} != codecs[side]:
                 raise SnapshotMismatch(f"The cached {side} were packed by another codec: {codecs[side]}.")
             setattr(self, f"body_{side}", PackedBuffer(ours, self.body_step))
-        for name, buffer in zip(_NAMES, self._buffers(), strict=True):
+        for name, buffer in zip(NAMES, self._buffers(), strict=True):
             if isinstance(buffer, PackedBuffer):
                 if name + ".words" in arrays:
                     buffer.words.append(arrays[name + ".words"])

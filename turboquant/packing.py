@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import mlx.core as mx
@@ -11,9 +13,9 @@ from turboquant import backends
 from turboquant.calibration import SEGMENT
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import NeedsRebuild
-from turboquant.layer import Layer
+from turboquant.layer import NAMES, Layer
 from turboquant.schemes import Scheme
-from turboquant.segments import Buffer, PackedBuffer, Policy
+from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
 from turboquant.split import AnyCodec, can_split, split_key_codec
 
 REQUANTISED_ROWS = 4096  # rows decoded at a time, so that requantising a layer needs little memory
@@ -60,6 +62,23 @@ class Packing(Layer):
         self.tail_values.drop_first(first + due)
         if due > self.policy.block:  # a prompt's chunk: its raw tokens are free before the next layer packs
             mx.eval(*self.all_arrays())
+
+    def shortened(self, rows: int) -> Stretches:
+        """What is held, but for the newest `rows` of the tail."""
+        held = self.stretches()
+        keys, values = copy.copy(held.tail_keys), copy.copy(held.tail_values)
+        keys.count -= rows
+        values.count -= rows
+        return replace(held, tail_keys=keys, tail_values=values)
+
+    def flushed(self) -> Stretches:
+        """What would be held, were the tail flushed now. This layer stays as it is: its newest tokens may be drafts."""
+        later = copy.copy(self)
+        later.calibration = copy.copy(self.calibration)
+        for name in NAMES:
+            setattr(later, name, copy.copy(getattr(self, name)))
+        later._flush()
+        return later.stretches()
 
     def _pack(self, keys: mx.array, values: mx.array, rows: int) -> None:
         """Encode the first `rows` of raw keys and values into the body; what is behind them only informs the offset."""

@@ -6,6 +6,7 @@ A sequence is three stretches: the first tokens (raw), the body (packed, or raw 
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import mlx.core as mx
@@ -112,6 +113,12 @@ class PackedBuffer:
         self.codec = codec
         self.words = Buffer(step)
         self.norms = Buffer(step)
+
+    def __copy__(self) -> PackedBuffer:
+        """Another count over the same rows; what is appended to it lies behind this one's."""
+        copied = PackedBuffer(self.codec, self.words.step)
+        copied.words, copied.norms = copy.copy(self.words), copy.copy(self.norms)
+        return copied
 
     def append(self, packed: Packed) -> None:
         self.words.append(packed.words)
