@@ -137,6 +137,8 @@ class Engine:
         found = model_folder.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
         if not command.anyway:
             guard.check_memory(found, model_folder.read_config(folder), command, fit.Machine.now())
+        if stop.is_set():  # taken back in time: the model at hand stays
+            raise Interrupted
         yield from self._let_go()
         self._command = None
         started = time.perf_counter()

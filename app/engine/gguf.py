@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from app.engine import gguf_architectures as architectures
-from app.engine import gguf_weights
+from app.engine import gguf_weights, parts
 from app.engine.gguf_file import GgufError, read
 from app.engine.gguf_tokenizer import tokenizer_files
 from app.engine.gguf_weights import WeightKind
@@ -41,6 +39,11 @@ def examine(source: Path) -> Contents:
     return Contents(architecture.model_type, config["max_position_embeddings"], template)
 
 
+def folder_name(source: Path) -> str:
+    """What the imported model is called: as the file, but never a hidden name, which no list shows."""
+    return source.stem.lstrip(".") or "model"
+
+
 def import_gguf(
     source: Path, folder: Path, weights: WeightKind = "quantized", progress: Callable[[float], None] = lambda done: None
 ) -> Path:
@@ -52,46 +55,38 @@ def import_gguf(
     written. `folder` appears whole at the end or not at all. Needs no MLX, so any thread may call it.
     """
     if folder.exists():
-        raise GgufError(f"{folder} exists already and was left as it is.", "Choose another name, or remove it first.")
+        raise GgufError(
+            f"{folder} exists already and was left as it is.", "Rename the file, or delete that model first."
+        )
     file = read(source)
     architecture = architectures.find(file)
     config = architectures.configuration(file, architecture)
     architectures.check_tensors(file, architecture, config)
     progress(0.0)  # by now, and with the tokenizer, seconds may have passed
     documents = tokenizer_files(file, config)
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
-        remove_stale_parts(folder.parent)
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        planned = gguf_weights.plan(file, architecture, config, weights)
-        _check_space(part, sum(entry.size for piece in planned for entry in piece.entries))
-        gguf_weights.write(part / "model.safetensors", planned, architecture, config, progress)
-        if quantization := gguf_weights.quantization(planned, architecture):
-            config["quantization"] = quantization
-        documents["config.json"] = json.dumps(config, indent=1)
-        for name, text in documents.items():
-            _write_synced(part / name, text.encode())
-        sync_folder(part)
-        part.rename(folder)
-        sync_folder(folder.parent)
+        parts.remove_stale(folder.parent)
+        with parts.part(folder.parent) as work:
+            planned = gguf_weights.plan(file, architecture, config, weights)
+            _check_space(work, sum(entry.size for piece in planned for entry in piece.entries))
+            made = work / folder.name
+            made.mkdir()
+            gguf_weights.write(made / "model.safetensors", planned, architecture, config, progress)
+            if quantization := gguf_weights.quantization(planned, architecture):
+                config["quantization"] = quantization
+            documents["config.json"] = json.dumps(config, indent=1)
+            for name, text in documents.items():
+                _write_synced(made / name, text.encode())
+            sync_folder(made)
+            made.rename(folder)
+            sync_folder(folder.parent)
     except OSError as error:
         raise GgufError(
             f"The model couldn't be written to {folder.parent}: {error.strerror or error}. Nothing of it was kept.",
             "Make room or make the folder writable, then try again.",
             repr(error),
         ) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return folder
-
-
-def remove_stale_parts(parent: Path) -> None:
-    """Remove what imports and downloads that were killed left in `parent`."""
-    for part in parent.glob(".*.*.part"):
-        owner = part.name.split(".")[-2]
-        if owner.isdigit() and not psutil.pid_exists(int(owner)):
-            shutil.rmtree(part, ignore_errors=True)
 
 
 def _write_synced(path: Path, content: bytes) -> None:

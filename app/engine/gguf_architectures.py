@@ -78,7 +78,8 @@ def find(file: GgufFile) -> Architecture:
     name = setting(file.metadata, "general.architecture", str)
     if name not in ARCHITECTURES:
         raise GgufError(
-            f"Files of the architecture {name} can't be imported.", f"These can: {', '.join(sorted(ARCHITECTURES))}."
+            f"Files of the architecture {name:.40} can't be imported.",
+            f"These can: {', '.join(sorted(ARCHITECTURES))}.",
         )
     if (parts := file.metadata.get("split.count", 1)) not in (0, 1):
         raise GgufError(
@@ -123,7 +124,7 @@ def configuration(file: GgufFile, architecture: Architecture) -> Config:
     if scaling := _rope_scaling(file, prefix, config):
         config["rope_scaling"] = scaling
     if "tokenizer.ggml.bos_token_id" in meta:
-        config["bos_token_id"] = meta["tokenizer.ggml.bos_token_id"]
+        config["bos_token_id"] = setting(meta, "tokenizer.ggml.bos_token_id", int)
     return config | architecture.extra(file, config)
 
 
@@ -171,7 +172,7 @@ def _rope_scaling(file: GgufFile, prefix: str, config: Config) -> Config:
     if kind == "none":
         return {}
     if kind != "linear":
-        raise GgufError(f"Files with {kind} scaling of rotary positions can't be imported.")
+        raise GgufError(f"Files with {kind!s:.40} scaling of rotary positions can't be imported.")
     return {"rope_type": "linear", "factor": setting(file.metadata, f"{prefix}.rope.scaling.factor", float)}
 
 

@@ -2,15 +2,17 @@
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3, little-endian). NumPy alone,
 because the importer may run in any thread and one thread owns MLX. Everything is checked against the file's size
-before it is read: a cut or malicious file ends in `GgufError`.
+before it is read: a cut or malicious file ends in `GgufError`. The file isn't mapped, because a disk that goes away
+under a map ends the program.
 """
 
 from __future__ import annotations
 
 import math
-import mmap
+import os
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +34,30 @@ class GgufDamaged(GgufError):
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+# The largest description known, of 262,144 tokens and their merges, takes 16 MB; a key may have 65,535 bytes.
+_HEADER_LIMIT_BYTES, _KEY_LIMIT_BYTES = 64 << 20, 1 << 16
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """`shape` is row-major: the last axis is contiguous. `blocks` is the raw bytes, one row of the array a block."""
+    """`shape` is row-major: the last axis is contiguous. Its blocks lie in `file` from `offset` on; reading them raises
+    GgufError.
+    """
 
     name: str
     shape: tuple[int, ...]
     type_id: int
-    blocks: NDArray[np.uint8]
+    file: Path
+    offset: int
 
     @property
     def type(self) -> BlockType:
         return TYPES[self.type_id]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return math.prod(self.shape) // self.type.weights * self.type.size
 
     def floats(self, rows: slice = slice(None)) -> NDArray[np.float32]:
         """The values, dequantised; of a matrix these rows."""
@@ -56,7 +68,16 @@ class Tensor:
         return gguf_blocks.packed(self.type_id, self._rows(rows))
 
     def _rows(self, rows: slice) -> NDArray[np.uint8]:
-        return self.blocks.reshape(self.shape[0] if len(self.shape) > 1 else 1, -1)[rows]
+        count = self.shape[0] if len(self.shape) > 1 else 1
+        first, last, _ = rows.indices(count)
+        wanted, width = last - first, self.size // count
+        try:
+            read = np.fromfile(self.file, np.uint8, wanted * width, offset=self.offset + first * width)
+        except OSError as error:
+            raise _unreadable(self.file, error) from error
+        if read.size < wanted * width:
+            raise GgufDamaged(f"{self.file.name} has become shorter while it was read.", "Download it again.")
+        return read.reshape(wanted, width)
 
 
 @dataclass(frozen=True)
@@ -66,36 +87,44 @@ class GgufFile:
 
 
 def read(path: Path) -> GgufFile:
-    """Map `path` and index it. Raises GgufError; OSError is turned into one too."""
+    """Read the description in `path`. Raises GgufError; OSError is turned into one too."""
     try:
         with path.open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # ValueError: an empty file
-        raise GgufDamaged(f"{path.name} can't be read: {error}.", detail=repr(error)) from error
+            head, size = file.read(_HEADER_LIMIT_BYTES), file.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise _unreadable(path, error) from error
     try:
-        return _Reader(content).file()
+        return _Reader(path, head, size).file()
     except (struct.error, UnicodeDecodeError, OverflowError) as error:
         raise GgufDamaged(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
 
 
+def _unreadable(path: Path, error: OSError) -> GgufDamaged:
+    return GgufDamaged(
+        f"{path.name} can't be read: {error.strerror or error}.", "Make it readable, or copy it again.", repr(error)
+    )
+
+
 def setting(meta: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
-    """The metadata value of `key`, of exactly this `kind`; a number of things is at least 1. None: it must be there."""
+    """The metadata value of `key`, of exactly this `kind`; numbers but for ids are above 0. None: it must be there."""
     value: Any = meta.get(key, default)
     if type(value) is not kind:
         found = "is missing" if value is None else f"is a {type(value).__name__}, not a {kind.__name__}"
         raise GgufError(f"The file's metadata can't be used: {key} {found}.")
-    if type(value) is int and value < 1 and not key.endswith("_id"):
+    if isinstance(value, int | float) and not 0 < value < math.inf and not key.endswith("_id"):
         raise GgufError(f"The file's metadata can't be used: {key} is {value}.")
     return value
 
 
 class _Reader:
-    def __init__(self, content: mmap.mmap) -> None:
-        self.content = content
+    """`head` is the beginning of the file, of at most _HEADER_LIMIT_BYTES; `size` that of all of it."""
+
+    def __init__(self, path: Path, head: bytes, size: int) -> None:
+        self.path, self.head, self.size = path, head, size
         self.at = 0
 
     def file(self) -> GgufFile:
-        if self.content[:4] != b"GGUF":
+        if self.head[:4] != b"GGUF":
             raise GgufDamaged("This isn't a GGUF file: it doesn't begin with GGUF.")
         self.at = 4
         version = self.number("I")
@@ -106,28 +135,35 @@ class _Reader:
         tensor_count, entry_count = self.number("Q"), self.number("Q")
         metadata = {}
         for _ in range(entry_count):
-            key = self.string()
+            key = self.string(_KEY_LIMIT_BYTES)
             metadata[key] = self.value(self.number("I"))
         places = [self.place() for _ in range(tensor_count)]
         align = metadata.get("general.alignment", 32)
         if not isinstance(align, int) or align < 1:
             raise GgufError(f"The file states an alignment of {align!r}.", "Download it again.")
         start = -(-self.at // align) * align
-        return GgufFile(metadata, {place[0]: self.tensor(*place, start) for place in places})
+        tensors = sorted((self.tensor(*place, start) for place in places), key=lambda tensor: tensor.offset)
+        for one, other in pairwise(tensors):
+            if one.offset + one.size > other.offset:
+                raise GgufDamaged(f"The tensors {one.name} and {other.name} overlap.", "Download the file again.")
+        named = {tensor.name: tensor for tensor in tensors}
+        if len(named) < len(tensors):
+            raise GgufDamaged("Two of its tensors have the same name.", "Download the file again.")
+        return GgufFile(metadata, named)
 
     def number(self, code: str) -> Any:
-        (value,) = struct.unpack_from("<" + code, self.content, self.at)
+        (value,) = struct.unpack_from("<" + code, self.head, self.at)
         self.at += struct.calcsize("<" + code)
         return value
 
-    def take(self, size: int) -> bytes:
-        if size > len(self.content) - self.at:
-            raise struct.error(f"{size} bytes wanted at {self.at}, the file has {len(self.content)}")
+    def take(self, size: int, limit: int = _HEADER_LIMIT_BYTES) -> bytes:
+        if size > min(limit, len(self.head) - self.at):
+            raise struct.error(f"{size} bytes at {self.at} of a description of at most {len(self.head)}")
         self.at += size
-        return self.content[self.at - size : self.at]
+        return self.head[self.at - size : self.at]
 
-    def string(self) -> str:
-        return self.take(self.number("Q")).decode()
+    def string(self, limit: int = _HEADER_LIMIT_BYTES) -> str:
+        return self.take(self.number("Q"), limit).decode()
 
     def value(self, kind: int) -> Any:
         if kind == _STRING:
@@ -145,7 +181,7 @@ class _Reader:
         return self.number(_SCALARS[kind])
 
     def place(self) -> tuple[str, tuple[int, ...], int, int]:
-        name, axes = self.string(), self.number("I")
+        name, axes = self.string(64), self.number("I")
         shape = tuple(self.number("Q") for _ in range(min(axes, 5)))
         if not 1 <= axes <= 4:
             raise GgufError(f"The tensor {name} has {axes} axes.", "Download the file again.")
@@ -161,8 +197,7 @@ class _Reader:
         kind = TYPES[type_id]
         if shape[-1] % kind.weights or not math.prod(shape):
             raise GgufError(f"The tensor {name} of shape {shape} doesn't divide into blocks of {kind.weights}.")
-        count = math.prod(shape) // kind.weights
-        if start + offset + count * kind.size > len(self.content):
+        tensor = Tensor(name, shape, type_id, self.path, start + offset)
+        if tensor.offset + tensor.size > self.size:
             raise GgufDamaged(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
-        blocks = np.frombuffer(self.content, np.uint8, count * kind.size, start + offset).reshape(count, kind.size)
-        return Tensor(name, shape, type_id, blocks)
+        return tensor

@@ -39,6 +39,7 @@ _PRE_TOKENIZERS = {
 _LLAMA3_KIND = ("llama-bpe", "llama3", "llama-v3")
 _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6
 _SPACE = "▁"
+_LONGEST_TOKEN = 1024  # characters; 256 spaces are the longest known, and the time to find merges grows by the square
 
 
 def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
@@ -52,6 +53,8 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
     vocabulary = {token: index for index, token in enumerate(tokens)}
     if len(vocabulary) != len(tokens) or len(types) != len(tokens) or len(tokens) != config["vocab_size"]:
         raise GgufError("Its tokenizer is inconsistent: tokens repeat, or their number isn't the vocabulary's.")
+    if not all(isinstance(token, str) and len(token) <= _LONGEST_TOKEN for token in tokens):
+        raise GgufError(f"Its tokenizer is inconsistent: tokens of more than {_LONGEST_TOKEN} characters, or none.")
     try:
         if kind == "gpt2" and pre in _PRE_TOKENIZERS:
             tokenizer = _byte_level(vocabulary, setting(meta, "tokenizer.ggml.merges", list), pre)
@@ -61,7 +64,9 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
             tokenizer = _sentencepiece(vocabulary, scores, types, bool(prefix))
         else:
             known = ", ".join(_PRE_TOKENIZERS)
-            raise GgufError(f"Its tokenizer ({kind}, {pre}) can't be imported.", f"SentencePiece and {known} can.")
+            raise GgufError(
+                f"Its tokenizer ({kind:.40}, {pre:.40}) can't be imported.", f"SentencePiece and {known} can."
+            )
     except GgufError:
         raise
     except Exception as error:  # the tokenizers library raises bare Exception

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import glob
 import sys
+import tempfile
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -50,7 +52,8 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     try:
         if stop.is_set():
             raise Interrupted
-        model, _ = load_model(folder, lazy=True)
+        with _pattern_free(folder) as place:
+            model, _ = load_model(place, lazy=True)
         if mx.default_device() == mx.cpu:
             model = dequantize_model(model)
             model.set_dtype(mx.float32)
@@ -58,18 +61,12 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True})
     except (AppError, Interrupted):
         raise
-    except (MemoryError, RuntimeError) as error:
-        raise AppError(
-            f"The model {model_folder.display_name(folder)} couldn't be loaded: {_first_line(error)}",
-            "If memory ran out, close other programs or choose a smaller model.",
-            repr(error),
-        ) from error
     except Exception as error:  # other people's code over other people's files: anything may come
-        raise AppError(
-            f"The model {model_folder.display_name(folder)} couldn't be loaded: {_first_line(error)}",
-            "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another.",
-            repr(error),
-        ) from error
+        hint = "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another."
+        if isinstance(error, MemoryError | RuntimeError):
+            hint = f"If memory ran out, close other programs or choose a smaller model. {hint}"
+        name = model_folder.display_name(folder)
+        raise AppError(f"The model {name} couldn't be loaded: {_first_line(error)}", hint, repr(error)) from error
     backend = backends.choose()
     ends = model_folder.end_tokens(folder, config) | set(tokenizer.eos_token_ids)
     info = ModelInfo(
@@ -88,6 +85,18 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     # Later collections pass over all that is loaded by now: a full one would hold up the window for 150 ms.
     gc.freeze()
     return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice)
+
+
+@contextlib.contextmanager
+def _pattern_free(folder: Path) -> Iterator[Path]:
+    """A path that is no pattern: mlx-lm looks for weights by one, and a name like Model[4bit] would find none."""
+    if glob.escape(str(folder)) == str(folder):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as place:
+        link = Path(place) / "model"
+        link.symlink_to(folder.absolute(), target_is_directory=True)
+        yield link
 
 
 def weights_bytes(model: Any) -> int:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +18,7 @@ from app.engine import support
 from app.errors import AppError
 
 State = Literal["complete", "incomplete", "damaged", "unsupported"]
-_HEADER_LIMIT_BYTES = 100 << 20
+_DOCUMENT_LIMIT_BYTES = 100 << 20  # the largest, tokenizer_config.json, takes a few million
 _NUMBERED = re.compile(r"model-(\d{5})-of-(\d{5})\.safetensors")
 
 
@@ -55,10 +57,16 @@ def display_name(folder: Path) -> str:
 def judge(folder: Path) -> ModelFolder:
     """Look at a folder's files. Never raises for what it finds in them."""
     try:
-        config = read_config(folder)
-        weights = _checked_weights(folder)
+        return _judged(folder)
     except AppError as error:
         return ModelFolder(folder, "damaged" if isinstance(error, Damaged) else "incomplete", error.message, 0)
+    except OSError as error:  # a folder or a disk that lets nobody look
+        return ModelFolder(folder, "damaged", f"{folder} can't be read: {error.strerror or error}.", 0)
+
+
+def _judged(folder: Path) -> ModelFolder:
+    config = read_config(folder)
+    weights = _checked_weights(folder)
     known = support.context_tokens(config) or 0, has_chat_template(folder)
     if reason := support.unsupported(config):
         return ModelFolder(folder, "unsupported", reason, weights, *known)
@@ -85,10 +93,10 @@ def require(folder: Path) -> ModelFolder:
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json as an object. Raises AppError."""
     try:
-        config = json.loads((folder / "config.json").read_bytes())
+        config = _document(folder / "config.json")
     except FileNotFoundError as error:
         raise AppError(f"config.json is missing from {folder}.") from error
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise Damaged(f"config.json in {folder} can't be read.", detail=repr(error)) from error
     if not isinstance(config, dict):
         raise Damaged(f"config.json in {folder} isn't an object.")
@@ -99,31 +107,48 @@ def has_chat_template(folder: Path) -> bool:
     """Whether the tokenizer comes with a chat template: in a file of its own, or in its configuration."""
     if (folder / "chat_template.jinja").is_file():
         return True
-    for name in ("chat_template.json", "tokenizer_config.json"):
-        try:
-            document = json.loads((folder / name).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            continue  # both are optional; a broken one is told when the tokenizer is loaded
-        if isinstance(document, dict) and document.get("chat_template"):
-            return True
-    return False
+    # Both are optional; a broken one is told when the tokenizer is loaded.
+    documents = (_optional(folder / name) for name in ("chat_template.json", "tokenizer_config.json"))
+    return any(document.get("chat_template") for document in documents)
+
+
+def _document(path: Path) -> Any:
+    """What a JSON file holds. Raises OSError, ValueError."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _DOCUMENT_LIMIT_BYTES:
+        raise ValueError(f"{path.name} is no file of JSON")  # opening a pipe would wait for ever
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError as error:
+        raise ValueError(f"{path.name} is nested too deeply") from error
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where there is none."""
+    try:
+        document = _document(path)
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def weight_files(folder: Path) -> dict[Path, set[str]]:
     """The files that hold the weights, each with the tensors that the index says are in it (none without an index).
 
-    Raises AppError when one is missing, Damaged for an index that says nothing.
+    mlx-lm reads every model*.safetensors, so each counts, and an index that names others is of no use. Raises AppError
+    when one is missing, Damaged for an index that says nothing.
     """
     index = folder / "model.safetensors.index.json"
-    files: dict[Path, set[str]] = {}
+    files: dict[Path, set[str]] = {file: set() for file in sorted(folder.glob("model*.safetensors"))}
     if index.is_file():
         try:
-            for tensor, name in json.loads(index.read_bytes())["weight_map"].items():
+            for tensor, name in _document(index)["weight_map"].items():
+                if Path(name).name != name or not fnmatchcase(name, "model*.safetensors"):
+                    raise ValueError(f"it names {name}")
                 files.setdefault(folder / name, set()).add(tensor)
-        except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-            raise Damaged(f"{index.name} in {folder} can't be read.", detail=repr(error)) from error
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+            raise Damaged(f"{index.name} in {folder} can't be used.", detail=repr(error)) from error
     else:
-        files = {file: set() for file in sorted(folder.glob("model*.safetensors"))}
         for file in list(files):
             if match := _NUMBERED.fullmatch(file.name):
                 count = int(match[2])
@@ -138,15 +163,8 @@ def weight_files(folder: Path) -> dict[Path, set[str]]:
 
 def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
     """End-of-sequence ids that config.json and generation_config.json name, each a number or a list."""
-    sources: list[Mapping[str, Any]] = list(support.parts(config))
-    try:
-        generation = json.loads((folder / "generation_config.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        generation = None  # optional, and the tokenizer's own ids are added by the loader
-    if isinstance(generation, dict):
-        sources.append(generation)
     found: set[int] = set()
-    for source in sources:
+    for source in (*support.parts(config), _optional(folder / "generation_config.json")):
         ids = source.get("eos_token_id")
         found.update(i for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
     return found
@@ -154,28 +172,24 @@ def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
 
 def _checked_weights(folder: Path) -> int:
     """Bytes of all weight files, each with a header that agrees with its length and holds what the index says."""
-    total = 0
+    total, found = 0, 0
     for file, wanted in weight_files(folder).items():
-        size, tensors = _header(file)
+        tensors = _tensors(file)
         if absent := wanted - tensors:
             raise Damaged(f"{file.name} lacks tensors that the index says it holds, first {min(absent)}.")
-        total += size
+        total += file.stat().st_size
+        found += len(tensors)
+    if not found:
+        raise Damaged(f"The weight files in {folder} hold no tensors.")
     return total
 
 
-def _header(file: Path) -> tuple[int, set[str]]:
-    """Bytes and tensors of a safetensors file. Raises Damaged for a cut or foreign one."""
+def _tensors(file: Path) -> set[str]:
+    """The tensors that a safetensors file holds, their places checked. Raises Damaged for a cut or foreign one."""
+    from safetensors import SafetensorError, safe_open  # not while the window is being opened
+
     try:
-        size = file.stat().st_size
-        with file.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            if not 2 <= length <= min(size - 8, _HEADER_LIMIT_BYTES):
-                raise ValueError(f"header of {length} bytes")
-            header = json.loads(stream.read(length))
-        end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
-        whole = size == 8 + length + end
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise Damaged(f"{file.name} is damaged.", detail=repr(error)) from error
-    if not whole:
-        raise Damaged(f"{file.name} is cut short or damaged ({size} bytes).")
-    return size, set(header)
+        with safe_open(file, "np") as content:
+            return set(content.keys())
+    except (OSError, ValueError, SafetensorError) as error:
+        raise Damaged(f"{file.name} is cut short or damaged.", detail=repr(error)) from error

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from app.engine import gguf
+from app.engine import gguf, parts
 from app.engine.gguf_file import GgufDamaged, GgufError
 from app.engine.model_folder import ModelFolder as ModelFolder
 from app.engine.model_folder import State
@@ -25,6 +27,7 @@ from app.engine.model_folder import read_config as read_config
 from app.engine.model_folder import require as require
 from app.errors import AppError
 
+_REPOSITORY = "models--"
 _NO_TEMPLATE = (
     "It has no chat template: a base model continues a text and doesn't answer. For a conversation look for its "
     "instruction-tuned version, often named “Instruct” or “it”."
@@ -63,25 +66,39 @@ def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[P
     usual place). `added`: folders and GGUF files of the user's; a folder of model folders, two levels deep, stands for
     these.
     """
-    gguf.remove_stale_parts(models_dir)
-    found = {model.path.absolute(): model for path in added for model in _added(path)}
-    found |= {model.path.absolute(): model for model in _in_hub_cache(hub_cache)}
-    found |= {folder.absolute(): _folder(folder, deletable=True) for folder in _folders_in(models_dir, depth=1)}
+    from huggingface_hub import constants
+
+    cache = hub_cache or Path(constants.HF_HUB_CACHE)
+    for folder in (models_dir, cache):
+        parts.remove_stale(folder)
+    listed = [
+        *_each(added, _added),
+        *_each(sorted(cache.glob("models--*")), _in_hub_cache),
+        *_each(sorted(models_dir.glob("[!.]*")), _own),
+    ]
+    found = {os.path.realpath(model.path): model for model in listed}  # whatever links lead to it, it is one model
     return sorted(found.values(), key=lambda model: (model.name.casefold(), model.path))
 
 
 def delete(model: InstalledModel) -> None:
-    """Delete its files. Raises AppError; what could be deleted is gone then."""
+    """Delete its files; of a link, the link. Raises AppError."""
     if not model.deletable:
         raise AppError(f"{model.path} is a folder of your own.", "Take it off the list, or delete it yourself.")
+    root = _root(model)
     try:
-        shutil.rmtree(_root(model))
+        if root.is_symlink():
+            root.unlink()
+        else:
+            parts.discard(root)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AppError(
-            f"{model.name} couldn't be deleted: {error.strerror or error}.", "Close what uses it.", repr(error)
-        ) from error
+        why = error.strerror or error
+        if root.exists():
+            message = f"{model.name} couldn't be deleted: {why}. All of it is still there."
+        else:
+            message = f"{model.name} is deleted, but for files that stayed in {root.parent}: {why}."
+        raise AppError(message, "Make the folder writable for you and close what uses it.", repr(error)) from error
 
 
 def verify(model: InstalledModel, progress: Callable[[float], None] = lambda done: None) -> InstalledModel:
@@ -89,55 +106,78 @@ def verify(model: InstalledModel, progress: Callable[[float], None] = lambda don
 
     `progress` gets 0 to 1; what it raises cancels. Other models are as they were judged.
     """
-    blobs = [
-        file for file in (_root(model) / "blobs").glob("*") if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.name)
-    ]
-    total, done = sum(file.stat().st_size for file in blobs) or 1, 0
-    for file in blobs:
+    blobs = {
+        file: file.stat().st_size
+        for file in (_root(model) / "blobs").glob("*")
+        if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.name) and file.is_file()
+    }
+    total, done = sum(blobs.values()) or 1, 0
+    for file, size in blobs.items():
+        reason = "isn't as the hub has it."
         digest = hashlib.sha256()
         if len(file.name) == 40:  # a small file, by its git id
-            digest = hashlib.sha1(b"blob %d\0" % file.stat().st_size)
-        with file.open("rb") as stream:
-            while chunk := stream.read(1 << 22):
-                digest.update(chunk)
-                done += len(chunk)
-                progress(min(done / total, 1.0))
+            digest = hashlib.sha1(b"blob %d\0" % size)
+        try:
+            with file.open("rb") as stream:
+                while chunk := stream.read(1 << 22):
+                    digest.update(chunk)
+                    done += len(chunk)
+                    progress(min(done / total, 1.0))
+        except OSError as error:  # a disk that fails
+            reason = f"can't be read: {error.strerror or error}."
         if digest.hexdigest() != file.name:
-            names = [link.name for link in model.path.iterdir() if link.resolve() == file.resolve()]
-            broken = ", ".join(names) or file.name
-            return _to_download(replace(model, state="damaged", reason=f"{broken} isn't as the hub has it."))
+            names = [link.name for link in model.path.iterdir() if os.path.realpath(link) == os.path.realpath(file)]
+            return _to_download(replace(model, state="damaged", reason=f"{', '.join(names) or file.name} {reason}"))
     return model
 
 
 def _root(model: InstalledModel) -> Path:
     """All that belongs to it: in the hub's cache blobs and snapshots."""
-    return model.path.parent.parent if model.path.parent.name == "snapshots" else model.path
+    if model.kind != "hub":
+        return model.path
+    return next(folder for folder in (model.path, *model.path.parents) if folder.name.startswith(_REPOSITORY))
+
+
+def _each(paths: Iterable[Path], look: Callable[[Path], Iterator[InstalledModel]]) -> Iterator[InstalledModel]:
+    """What `look` finds at each. One that lets nobody look is told as such, and hides no other."""
+    for path in paths:
+        try:
+            yield from look(path)
+        except FileNotFoundError:  # deleted in this moment
+            continue
+        except OSError as error:
+            reason = f"{path} can't be read: {error.strerror or error}."
+            yield InstalledModel(path, path.name, "", "folder", "damaged", reason, "Make it readable for you.")
 
 
 # ---------------------------------------------------------------- folders and files
 
 
+def _own(path: Path) -> Iterator[InstalledModel]:
+    if (path / "config.json").is_file():
+        yield _folder(path, deletable=True)
+
+
 def _added(path: Path) -> Iterator[InstalledModel]:
-    if not path.exists():
+    if path.is_dir():
+        yield from _below(path, depth=2)
+    elif path.is_file():
+        yield from _gguf(path)
+    else:
         reason = f"There is nothing at {path} any more."
         yield InstalledModel(
             path, path.stem, "", "folder", "incomplete", reason, "Take it off the list, or put it back.", "remove"
         )
-    elif path.is_file():
-        yield _gguf(path)
-    else:
-        yield from (_folder(folder, deletable=False) for folder in _folders_in(path, depth=2))
-        yield from map(_gguf, sorted(path.glob("*.gguf")))
 
 
-def _folders_in(path: Path, depth: int) -> Iterator[Path]:
-    """`path` itself if it looks like a model, else the models in it. What is being written has a hidden name."""
+def _below(path: Path, depth: int) -> Iterator[InstalledModel]:
+    """`path` if it looks like a model, its GGUF files, else what is below. What is being written has a hidden name."""
+    entries = [entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")]
+    yield from _each((entry for entry in entries if entry.suffix.lower() == ".gguf" and entry.is_file()), _gguf)
     if (path / "config.json").is_file():
-        yield path
-    elif depth and path.is_dir():
-        for entry in sorted(path.iterdir()):
-            if entry.is_dir() and not entry.name.startswith("."):
-                yield from _folders_in(entry, depth - 1)
+        yield _folder(path, deletable=False)
+    elif depth:
+        yield from _each((entry for entry in entries if entry.is_dir()), partial(_below, depth=depth - 1))
 
 
 def _folder(folder: Path, deletable: bool) -> InstalledModel:
@@ -160,15 +200,16 @@ def _folder(folder: Path, deletable: bool) -> InstalledModel:
     )
 
 
-def _gguf(path: Path) -> InstalledModel:
+def _gguf(path: Path) -> Iterator[InstalledModel]:
     status = path.stat()
     size = status.st_size
     try:
         contents = _examined(path, size, status.st_mtime_ns)
     except GgufError as error:
         state: State = "damaged" if isinstance(error, GgufDamaged) else "unsupported"
-        return InstalledModel(path, path.stem, "", "gguf", state, error.message, error.hint, disk_bytes=size)
-    return InstalledModel(
+        yield InstalledModel(path, path.stem, "", "gguf", state, error.message, error.hint, disk_bytes=size)
+        return
+    yield InstalledModel(
         path,
         path.stem,
         "",
@@ -193,33 +234,31 @@ def _examined(path: Path, size: int, changed_ns: int) -> gguf.Contents:
 # ---------------------------------------------------------------- the hub's cache
 
 
-def _in_hub_cache(cache: Path | None) -> Iterator[InstalledModel]:
+def _in_hub_cache(repository: Path) -> Iterator[InstalledModel]:
     """Also what huggingface_hub's own scan leaves out, because a file of it is missing: that is what needs a repair."""
-    from huggingface_hub import constants
-
-    cache = cache or Path(constants.HF_HUB_CACHE)
-    for repository in sorted(cache.glob("models--*")):
-        waiting = any((repository / "blobs").glob("*.incomplete"))
-        snapshot = _newest(repository)
-        if waiting or (snapshot / "config.json").is_symlink() or (snapshot / "config.json").is_file():
-            repo_id = repository.name.removeprefix("models--").replace("--", "/")
-            yield _of_hub(snapshot, repo_id, _disk_bytes(repository), waiting)
+    waiting = any((repository / "blobs").glob("*.incomplete"))
+    snapshot = _newest(repository)
+    if waiting or (snapshot / "config.json").is_symlink() or (snapshot / "config.json").is_file():
+        repo_id = repository.name.removeprefix(_REPOSITORY).replace("--", "/")
+        yield _of_hub(snapshot, repo_id, _disk_bytes(repository), waiting)
 
 
 def _newest(repository: Path) -> Path:
     """The snapshot that is the main branch's, else the latest; the repository itself where there is none."""
     try:
-        main = repository / "snapshots" / (repository / "refs" / "main").read_text().strip()
+        main = (repository / "refs" / "main").read_text().strip()
     except (OSError, ValueError):
-        main = repository / "snapshots"
-    if main.parent.name == "snapshots" and main.is_dir():
-        return main
+        main = ""
     snapshots = [folder for folder in (repository / "snapshots").glob("*") if folder.is_dir()]
-    return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=repository)
+    return max(snapshots, key=lambda folder: (folder.name == main, folder.stat().st_mtime), default=repository)
 
 
 def _disk_bytes(folder: Path) -> int:
-    return sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
+    total = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # a download renames what it has
+            total += 0 if file.is_dir() else file.lstat().st_size
+    return total
 
 
 def _of_hub(path: Path, repo_id: str, size: int, waiting: bool) -> InstalledModel:

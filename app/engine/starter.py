@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.engine.gguf import import_gguf, remove_stale_parts
+from app.engine import parts
+from app.engine.gguf import import_gguf
 from app.engine.gguf_weights import WeightKind
 from app.errors import AppError
 from app.paths import models_dir as users_models_dir
@@ -66,32 +67,28 @@ def install(
     found = installed(models)
     if found:
         return found
-    folder, work = models / NAME, models / f".{NAME}.{os.getpid()}.part"
+    folder = models / NAME
     try:
-        models.mkdir(parents=True, exist_ok=True)
-        remove_stale_parts(models)
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        _check_space(work)
-        source = _unpack(_fetch(work, progress), work, progress)
-        converted = import_gguf(
-            source,
-            work / NAME,
-            weights or ("quantized" if _gpu_expected() else "float32"),
-            lambda done: progress("Converting the model", done),
-        )
-        _record(converted)
-        if folder.exists():  # a broken one: what was whole has been returned above
-            shutil.rmtree(folder)
-        converted.rename(folder)
+        parts.remove_stale(models)
+        with parts.part(models) as work:
+            _check_space(work)
+            source = _unpack(_fetch(work, progress), work, progress)
+            converted = import_gguf(
+                source,
+                work / NAME,
+                weights or ("quantized" if _gpu_expected() else "float32"),
+                lambda done: progress("Converting the model", done),
+            )
+            _record(converted)
+            if folder.exists():  # a broken one: what was whole has been returned above
+                shutil.rmtree(folder)
+            converted.rename(folder)
     except OSError as error:
         raise StarterError(
             f"The starter model couldn't be stored in {models}: {error.strerror or error}. Nothing of it was kept.",
             "Make room or make the folder writable, then try again.",
             repr(error),
         ) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return folder
 
 

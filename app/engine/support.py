@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import pkgutil
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,9 @@ from app.errors import AppError
 
 # Numbers that no model does without: at 0, or as text, they only fail later and further from their cause.
 _COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size")
+_MOST = 1 << 31  # as a dimension, or tokens: MLX's dimensions end there
+# Layers and experts are built one by one, before anything else about a config shows.
+_MOST_LAYERS, _LAYERS = 10_000, re.compile(r"(\w+_)?(n|num)_(\w+_)?(layers?|experts?)")
 # Where different families say how long a sequence they were trained for.
 _CONTEXT_KEYS = ("max_position_embeddings", "max_sequence_length", "max_seq_len", "seq_length", "n_positions", "n_ctx")
 # Modules among mlx-lm's models that are none; olmo ends the program unless a package is there that nothing brings.
@@ -66,9 +70,12 @@ def _wrong_numbers(config: Mapping[str, Any]) -> str:
     for part in parts(config):
         for key in (*_COUNTS, *_CONTEXT_KEYS):
             value = part.get(key)  # a list holds one number a layer
-            count = type(value) is int and (value > 0 or key not in _COUNTS)
+            count = type(value) is int and (value > 0 or key not in _COUNTS) and value < _MOST
             if not (value is None or isinstance(value, list) or count):
                 return f"Its config.json says that {key} is {value!r:.40}."
+        for key, value in part.items():
+            if type(value) is int and value > _MOST_LAYERS and _LAYERS.fullmatch(key):
+                return f"Its config.json says that {key:.40} is {value!r:.40}."
     return ""
 
 
@@ -104,7 +111,8 @@ def _foreign_weights(config: Mapping[str, Any]) -> str:
     ours = config.get("quantization")
     if ours is not None:
         mode = ours.get("mode", "affine") if isinstance(ours, dict) else None
-        counts = isinstance(ours, dict) and all(type(ours.get(key)) is int for key in ("group_size", "bits"))
+        sizes = [ours.get(key) for key in ("group_size", "bits")] if isinstance(ours, dict) else [None]
+        counts = all(type(size) is int and size > 0 for size in sizes)
         return "" if counts and mode in _MODES else f"Its weights are quantised in an unknown way ({ours!r:.60})."
     for part in parts(config):
         theirs = part.get("quantization_config")

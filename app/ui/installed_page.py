@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QPushButton
 
 from app import hub_events as hv
 from app import paths
-from app.engine.gguf import import_gguf
+from app.engine.gguf import folder_name, import_gguf
 from app.engine.models import InstalledModel, verify
 from app.errors import AppError
 from app.ui import formats
@@ -198,7 +198,7 @@ class InstalledPage(QWidget):
         self.load_clicked.emit(str(model.path))
 
     def on_import(self, model: InstalledModel) -> None:
-        folder = paths.models_dir() / model.path.stem
+        folder = paths.models_dir() / folder_name(model.path)
         self.job.start(model.path, lambda report: import_gguf(model.path, folder, progress=report))
 
     def on_check(self, model: InstalledModel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import struct
 import tempfile
@@ -19,8 +20,9 @@ from hypothesis import strategies as st
 from mlx_lm.models import llama
 
 from app.engine import gguf_file
-from app.engine.gguf import GgufError, import_gguf
+from app.engine.gguf import GgufError, folder_name, import_gguf
 from app.errors import Interrupted
+from tests.engine_kit import load as loaded
 from tests.unit.app.engine.gguf_writer import TOKENS, llama_metadata, llama_tensors, write
 
 
@@ -151,6 +153,13 @@ def test_a_begin_token_is_put_in_front_where_the_file_asks_for_it(tmp_path: Path
         ({"llama__rope__dimension_count": 8}, "part of each head"),
         ({"llama__rope__scaling__type": "yarn"}, "yarn scaling"),
         ({"llama__rope__scaling__type": "linear"}, "scaling.factor is missing"),
+        ({"llama__rope__freq_base": float("nan")}, "freq_base is nan"),
+        ({"llama__rope__freq_base": float("inf")}, "freq_base is inf"),
+        ({"llama__attention__layer_norm_rms_epsilon": -1e-5}, "epsilon is -"),
+        ({"general__architecture": "x" * 70_000}, "architecture x{40} can't"),
+        ({"tokenizer__ggml__bos_token_id": "1"}, "bos_token_id is a str"),
+        ({"tokenizer__ggml__tokens": [*TOKENS[:-1], "x" * 2000]}, "more than 1024 characters"),
+        ({"tokenizer__ggml__tokens": list(range(len(TOKENS)))}, "or none"),
         ({"split__count": 3}, "one of 3 files"),
         ({"llama__expert_count": 8}, "experts"),
         ({"llama__context_length": None}, "context_length is missing"),
@@ -185,17 +194,93 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "can't be read"),
+        (b"", "isn't a GGUF"),
         (b"GGUF", "damaged"),
         (b"PK\x03\x04 not a model at all", "isn't a GGUF"),
         (b"GGUF" + struct.pack("<I", 1) + bytes(40), "version 0x1"),
         (b"GGUF" + struct.pack(">I", 3) + bytes(40), "version 0x3000000"),
         (b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + b"\xff" * 40, "damaged"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 2**63, 0) + bytes(40), "axes"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63) + bytes(40), "damaged"),
+        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63) + bytes(40), "damaged"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "other.gguf").write_bytes(content)
     refused(tmp_path, tmp_path / "other.gguf", reason)
+
+
+def test_a_list_without_end_is_refused(tmp_path: Path) -> None:
+    """A file of nothing but zeros behind it: 8 bytes an empty string, so a billion of them."""
+    source = tmp_path / "endless.gguf"
+    source.write_bytes(b"GGUF" + struct.pack("<IQQQ1sIIQ", 3, 0, 1, 1, b"k", 9, 8, 10**9))
+    os.truncate(source, 9 * 10**9)
+    refused(tmp_path, source, "damaged")
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "reason"),
+    [("output_norm.weight", 32, "overlap"), ("output_norm.weight", 2**63, "beyond its end"), ("a" * 65, 0, "damaged")],
+)
+def test_tensors_that_lie_wrong_are_refused(tmp_path: Path, name: str, offset: int, reason: str) -> None:
+    source = write(tmp_path / "tiny.gguf", llama_metadata(), llama_tensors())
+    entry, changed = b"output_norm.weight" + struct.pack("<IQI", 1, 64, 0), name.encode()
+    content = source.read_bytes()
+    start, end = content.index(entry), content.index(entry) + len(entry)
+    head = content[: start - 8] + struct.pack("<Q", len(changed)) + changed + entry[18:]
+    source.write_bytes(head + struct.pack("<Q", offset) + content[end + 8 :])
+    refused(tmp_path, source, reason)
+
+
+def test_two_tensors_of_one_name_are_refused(tmp_path: Path) -> None:
+    source = tiny(tmp_path)
+    source.write_bytes(source.read_bytes().replace(b"blk.1.ffn_up.weight", b"blk.0.ffn_up.weight", 1))
+    refused(tmp_path, source, "same name")
+
+
+def test_a_file_that_shrinks_meanwhile_is_refused(tmp_path: Path) -> None:
+    """As a disk that is pulled: a file that is mapped would end the program."""
+    source = tiny(tmp_path)
+
+    def cut(done: float) -> None:
+        if done > 0.3:
+            os.truncate(source, 20_000)
+
+    with pytest.raises(GgufError, match="shorter"):
+        import_gguf(source, tmp_path / "model", "float32", cut)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("Llama [4bit] *.gguf", "Llama [4bit] *"),
+        ("Модель 7B é.gguf", "Модель 7B é"),
+        (".hidden.gguf", "hidden"),
+        ("...gguf", "model"),
+        (".gguf", "gguf"),
+        ("n" * 240 + ".gguf", "n" * 240),
+    ],
+)
+def test_any_file_name_makes_a_folder_that_loads(tmp_path: Path, name: str, folder: str) -> None:
+    source = tiny(tmp_path).rename(tmp_path / name)
+    made = import_gguf(source, tmp_path / folder_name(source))
+    assert made.name == folder
+    assert loaded(made).info.name == folder
+
+
+def test_a_second_import_may_begin_before_the_first_has_stopped(tmp_path: Path) -> None:
+    source = tiny(tmp_path)
+
+    def again(done: float) -> None:
+        if done > 0.5:
+            import_gguf(source, tmp_path / "model")
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        import_gguf(source, tmp_path / "model", progress=again)
+    assert loaded(tmp_path / "model").info.layers == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"tiny.gguf", "model"}
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -237,12 +322,14 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, request: pytest.FixtureReque
 
 
 def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
-    dead, alive = tmp_path / f".model.{2**22 + 1}.part", tmp_path / ".model.1.part"  # above the kernel's highest pid
-    dead.mkdir()
-    alive.mkdir()
+    """A process number may be taken again, by this process too; some numbers no process can have."""
+    dead = [tmp_path / f".model.{owner}.part" for owner in (2**22 + 1, 2**200, os.getpid())]
+    kept = [tmp_path / f".model.{owner}.part" for owner in ("1", "\N{SUPERSCRIPT TWO}", "my")]
+    for folder in (*dead, *kept):
+        folder.mkdir()
     import_gguf(tiny(tmp_path), tmp_path / "model")
-    assert not dead.exists()
-    assert alive.exists()
+    assert not any(folder.exists() for folder in dead)
+    assert all(folder.exists() for folder in kept)
 
 
 @settings(max_examples=100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -45,7 +46,7 @@ def test_a_whole_folder_is_complete(folder: Path) -> None:
         (lambda f: (f / "model.safetensors").write_bytes(b"xy"), "damaged", "damaged"),
         (lambda f: _cut(f / "model.safetensors"), "damaged", "cut short"),
         (lambda f: (f / "tokenizer.json").unlink(), "incomplete", "tokenizer"),
-        (lambda f: _index(f, "model-2.safetensors"), "incomplete", "1 of 1 weight files are missing"),
+        (lambda f: _index(f, "model-2.safetensors"), "incomplete", "1 of 2 weight files are missing"),
         (lambda f: _set(f, model_type="no_such_family"), "unsupported", "no_such_family"),
         (lambda f: _set(f, model_type="../llama"), "unsupported", "llama"),
         (lambda f: _set(f, model_type=None), "unsupported", "no model_type"),
@@ -59,9 +60,20 @@ def test_a_whole_folder_is_complete(folder: Path) -> None:
         (lambda f: _header(f, {"a": {"data_offsets": {}}}), "damaged", "damaged"),
         (lambda f: _header(f, {"a": 5}), "damaged", "damaged"),
         (lambda f: _header(f, [1]), "damaged", "damaged"),
-        (lambda f: _index(f, 5), "damaged", "can't be read"),
-        (lambda f: _index(f, "\0"), "incomplete", "missing"),
-        (lambda f: _index(f, "."), "incomplete", "missing"),
+        (lambda f: _index(f, 5), "damaged", "can't be used"),
+        (lambda f: _index(f, "\0"), "damaged", "can't be used"),
+        (lambda f: _index(f, "."), "damaged", "can't be used"),
+        (lambda f: _index(f, "../other/model.safetensors"), "damaged", "can't be used"),
+        (lambda f: _index(f, "/etc/model.safetensors"), "damaged", "can't be used"),
+        (lambda f: _index(f, "weights.safetensors"), "damaged", "can't be used"),
+        (lambda f: _index(f, f"model{'x' * 300}.safetensors"), "damaged", "can't be read"),
+        (lambda f: (f / "model-extra.safetensors").write_bytes(b"x"), "damaged", "model-extra.safetensors is cut"),
+        (lambda f: _header(f, {}), "damaged", "no tensors"),
+        (lambda f: _header(f, {"a": {"dtype": "F32", "shape": [9], "data_offsets": [0, 0]}}), "damaged", "damaged"),
+        (lambda f: _replaced(f / "config.json").symlink_to("config.json"), "damaged", "can't be read"),
+        (lambda f: os.mkfifo(_replaced(f / "config.json")), "damaged", "can't be read"),
+        (lambda f: _replaced(f / "config.json").mkdir(), "damaged", "can't be read"),
+        (lambda f: os.truncate(f / "config.json", 1 << 40), "damaged", "can't be read"),
     ],
 )
 def test_what_is_wrong_is_said(folder: Path, damage: object, state: str, words: str) -> None:
@@ -177,6 +189,11 @@ def _cut(file: Path) -> None:
 def _header(folder: Path, header: object) -> None:
     content = json.dumps(header).encode()
     (folder / "model.safetensors").write_bytes(len(content).to_bytes(8, "little") + content)
+
+
+def _replaced(file: Path) -> Path:
+    file.unlink()
+    return file
 
 
 def _index(folder: Path, name: object) -> None:
