@@ -59,9 +59,9 @@ def test_a_real_model_accepts_as_many_drafts_as_uncompressed(starter_model_path:
     draft = mlx_lm.load(str(starter_model_path))[0]
     mx.random.seed(0)
     draft.update(tree_map(_noisy, draft.parameters()))
-    prompt, count = mx.array(tokenizer.encode(STORY)), 100
+    prompt, count = mx.array(tokenizer.encode(STORY)), 80
     accepted = {}
-    for scheme in ("", "turbo4", "turbo2"):
+    for scheme in ("", "turbo4"):
 
         def caches(of: Any, scheme: str = scheme) -> list[Any]:
             return turboquant.make_cache(of, scheme) if scheme else make_prompt_cache(of)
@@ -74,7 +74,6 @@ def test_a_real_model_accepts_as_many_drafts_as_uncompressed(starter_model_path:
         alone = generate_step(prompt, model, max_tokens=count, prompt_cache=caches(model))
         assert [int(token) for token, *_ in steps] == [int(token) for token, _ in alone]
     assert accepted["turbo4"] >= accepted[""] - 0.02
-    assert accepted["turbo2"] >= accepted[""] - 0.1
 
 
 def _noisy(weight: mx.array) -> mx.array:
