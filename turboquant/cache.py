@@ -55,7 +55,7 @@ class TurboQuantCache(Packing):
     # ------------------------------------------------------------------ mlx-lm's protocol
 
     def size(self) -> int:
-        return self.offset
+        return min(self.offset, self.window or self.offset)
 
     def make_mask(self, N: int, return_array: bool = False, window_size: int | None = None) -> Any:
         return self.mask_after(self.offset, N, return_array, window_size)

@@ -31,14 +31,20 @@ class LayerReport:
 
 
 def make_cache(
-    model: Module, scheme: Scheme | str, *, policy: Policy | None = None, calibrate: bool = True
+    model: Module,
+    scheme: Scheme | str,
+    *,
+    policy: Policy | None = None,
+    calibrate: bool = True,
+    max_kv_size: int | None = None,
 ) -> list[Any]:
     """Caches for mlx-lm's `prompt_cache`: compressed where a layer can be, mlx-lm's own with a reason elsewhere.
 
-    Raises UnknownScheme.
+    `max_kv_size`: tokens that a layer keeps, the first 4 and the newest, where the model doesn't make its own caches,
+    as mlx-lm has it. Raises UnknownScheme.
     """
     wanted = parse(scheme)
-    caches = make_prompt_cache(model)
+    caches = make_prompt_cache(model, max_kv_size)
     layers = model.layers if len(model.layers) == len(caches) else [None] * len(caches)
     for i, (cache, parts) in enumerate(zip(caches, examine(model), strict=True)):
         if reason := obstacle(parts):

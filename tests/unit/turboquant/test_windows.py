@@ -16,6 +16,7 @@ from mlx_lm.models.cache import RotatingKVCache, make_prompt_cache, trim_prompt_
 
 import turboquant
 from tests.cache_kit import normal
+from tests.contract import families
 from turboquant import plan, report, snapshot
 from turboquant.cache import TurboQuantCache
 from turboquant.errors import SnapshotMismatch
@@ -251,3 +252,15 @@ def test_trim_prompt_cache_trims_all_layers_or_none(gemma: Any) -> None:
     assert trim_prompt_cache(caches, 2) == 2
     assert {c.offset for c in caches} == {offset - 2}
     assert trim_prompt_cache([], 2) == 0
+
+
+def test_a_size_limit_keeps_the_first_tokens() -> None:
+    """mlx-lm's max_kv_size: a window in every layer that the first 4 tokens never leave."""
+    model = families.tiny("qwen2")
+    ours, exact = turboquant.make_cache(model, "turbo8", max_kv_size=512), make_prompt_cache(model, 512)
+    for step in (mx.arange(450) % 90, *mx.arange(90)[:, None]):
+        logits = [model(step[None], cache=caches)[0, -1] for caches in (ours, exact)]
+        assert mx.abs(logits[0] - logits[1]).max() < 0.1 * mx.abs(logits[1]).max()
+    assert {(c.window, c.keep, c.first_keys.count, c.packing) for c in ours} == {(512, 4, 4, True)}
+    assert {c.size() for c in ours} == {512}
+    assert report.measure(ours).used_bytes < 0.8 * report.measure(ours).fp16_bytes
