@@ -74,7 +74,7 @@ def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[P
     listed = [
         *_each(added, _added),
         *_each(sorted(cache.glob("models--*")), _in_hub_cache),
-        *_each(sorted(models_dir.glob("[!.]*")), _own),
+        *_each(_visible(models_dir) if models_dir.is_dir() else (), _own),
     ]
     found = {os.path.realpath(model.path): model for model in listed}  # whatever links lead to it, it is one model
     return sorted(found.values(), key=lambda model: (model.name.casefold(), model.path))
@@ -159,10 +159,10 @@ def _own(path: Path) -> Iterator[InstalledModel]:
 
 
 def _added(path: Path) -> Iterator[InstalledModel]:
-    if path.is_dir():
-        yield from _below(path, depth=2)
-    elif path.is_file():
+    if path.is_file():
         yield from _gguf(path)
+    elif path.is_dir():
+        yield from _found(path, depth=2)
     else:
         reason = f"There is nothing at {path} any more."
         yield InstalledModel(
@@ -170,14 +170,21 @@ def _added(path: Path) -> Iterator[InstalledModel]:
         )
 
 
-def _below(path: Path, depth: int) -> Iterator[InstalledModel]:
-    """`path` if it looks like a model, its GGUF files, else what is below. What is being written has a hidden name."""
-    entries = [entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")]
-    yield from _each((entry for entry in entries if entry.suffix.lower() == ".gguf" and entry.is_file()), _gguf)
-    if (path / "config.json").is_file():
-        yield _folder(path, deletable=False)
-    elif depth:
-        yield from _each((entry for entry in entries if entry.is_dir()), partial(_below, depth=depth - 1))
+def _found(path: Path, depth: int) -> Iterator[InstalledModel]:
+    """A model folder, a GGUF file, and those in a folder: of folders `depth` levels. A model holds no other folders."""
+    if path.is_file():
+        if path.suffix.lower() == ".gguf":
+            yield from _gguf(path)
+    elif depth >= 0 and path.is_dir():
+        if (path / "config.json").is_file():
+            depth = 0
+            yield _folder(path, deletable=False)
+        yield from _each(_visible(path), partial(_found, depth=depth - 1))
+
+
+def _visible(folder: Path) -> list[Path]:
+    """What is being written has a hidden name. Raises OSError where nobody may look."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
 def _folder(folder: Path, deletable: bool) -> InstalledModel:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -68,6 +70,47 @@ def test_a_stop_in_the_middle_gives_the_memory_back(folder: Path, tmp_path: Path
     assert mx.get_active_memory() - before < 1000
     assert not (tmp_path / "loading.json").exists()
     one(ModelLoaded, drive(engine, LoadModel(str(folder))))
+
+
+def test_a_load_can_be_stopped_at_any_moment(folder: Path, tmp_path: Path) -> None:
+    engine, before = Engine(tmp_path), mx.get_active_memory()
+    for moment in range(1, 100):
+        stop, left = threading.Event(), iter(range(moment - 1, -1, -1))
+        events = drive(engine, LoadModel(str(folder)), stop, lambda event, left=left: next(left, 0) == 0)
+        if of(ModelLoaded, events):
+            break
+        assert one(ModelFailed, events).error.message == "Stopped."
+        assert mx.get_active_memory() - before < 1000
+        assert not (tmp_path / "loading.json").exists()
+    assert moment > 5
+
+
+def test_a_load_taken_back_before_it_began_leaves_the_model_at_hand(folder: Path, tmp_path: Path) -> None:
+    engine, stop = ready_engine(folder, tmp_path), threading.Event()
+    first = ask(engine, QUESTION)
+    stop.set()
+    other = make_model(tmp_path / "other", seed=8)
+    assert one(ModelFailed, drive(engine, LoadModel(str(other)), stop)).error.message == "Stopped."
+    assert ask(engine, transcript(QUESTION[0].content, first.text, "And then?")).reused_tokens > 50
+
+
+@pytest.mark.parametrize("gone", ["cut", "deleted"])
+def test_files_that_go_while_they_are_read(folder: Path, tmp_path: Path, gone: str) -> None:
+    """As a disk that is pulled, or a model that is deleted by another program."""
+    engine, before = Engine(tmp_path), mx.get_active_memory()
+
+    def harm(event: object) -> bool:
+        if isinstance(event, ModelLoadProgress) and folder.exists():
+            os.truncate(folder / "model.safetensors", 10_000)
+            if gone == "deleted":
+                shutil.rmtree(folder)
+        return False
+
+    failed = one(ModelFailed, drive(engine, LoadModel(str(folder)), stop_when=harm))
+    assert "The model tiny couldn't be loaded" in failed.error.message
+    assert "download it again" in failed.error.hint
+    assert mx.get_active_memory() - before < 1000
+    one(ModelLoaded, drive(engine, LoadModel(str(make_model(tmp_path / "other")))))
 
 
 def test_a_load_that_fails_gives_the_memory_back(folder: Path, tmp_path: Path) -> None:

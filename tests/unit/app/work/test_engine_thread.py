@@ -226,6 +226,49 @@ def test_an_idle_model_is_unloaded_and_wakes_for_the_next_reply(
     assert kinds.count(ModelLoaded) == kinds.count(TurnFinished) == 2
 
 
+def test_unloading_waits_for_the_reply_and_never_costs_one(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    """Also while idleness unloads as fast as it can: each message that comes then is answered."""
+
+    def unload(event: Event) -> None:
+        if isinstance(event, PrefillStarted):
+            engine.submit(UnloadModel())
+
+    listener.react = unload
+    engine.start()
+    engine.idle_unload_s = 1e-6
+    engine.submit(LoadModel(str(model)))
+    for number in range(3):
+        engine.submit(Generate("a", f"r{number}", transcript("Hello"), "turbo4", GREEDY))
+        idle(qtbot, engine, listener, TurnFinished, count=number + 1)
+    turns = of(TurnFinished, listener.events)
+    assert len(turns) == 3
+    assert all(turn.generated_tokens for turn in turns)
+    assert not of(TurnFailed, listener.events)
+
+
+def test_a_stop_takes_back_every_load(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path, tmp_path: Path
+) -> None:
+    """One is read, others wait. The next one loads."""
+    others = [make_model(tmp_path / name, seed=8) for name in ("b", "c")]
+
+    def stop(event: Event) -> None:
+        if isinstance(event, ModelLoading) and not of(ModelFailed, listener.events):
+            engine.stop(None)
+
+    listener.react = stop
+    for folder in (model, *others):
+        engine.submit(LoadModel(str(folder)))
+    engine.start()
+    idle(qtbot, engine, listener, ModelFailed, count=3)
+    assert {event.error.message for event in of(ModelFailed, listener.events)} == {"Stopped."}
+    engine.submit(LoadModel(str(others[0])))
+    idle(qtbot, engine, listener, ModelLoaded)
+    assert one(ModelLoaded, listener.events).model.name == "b"
+
+
 def test_a_fit_is_answered_while_a_reply_is_written(
     qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
 ) -> None:
