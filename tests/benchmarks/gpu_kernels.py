@@ -25,7 +25,7 @@ from turboquant.backends.decoding import Decoder
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.backends.verified import Verified
-from turboquant.codec import Codec, key_codec, value_codec
+from turboquant.codec import key_codec, value_codec
 from turboquant.kernels import constants, specs
 from turboquant.kernels.loader import Launcher
 from turboquant.kernels.specs import Geometry, Kernel, Launch, Target

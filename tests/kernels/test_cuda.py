@@ -38,7 +38,7 @@ def compiled(kernel: Kernel, architecture: str) -> Compiled:
 
 def test_texts_compile_silently_and_groups_can_be_launched() -> None:
     chosen = list(sample())
-    assert {kernel.body for kernel, _ in chosen} == {"encode", "encode_pair", "dequantise", "attend"}
+    assert {kernel.body for kernel, _ in chosen} == {"encode", "encode_pair", "dequantise", "rotate", "attend"}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda pair: compiled(*pair), chosen))
     for (kernel, architecture), result in zip(chosen, results, strict=True):

@@ -174,8 +174,8 @@ MISTAKES = {
     "bias of the first row for all": Mistake(Attend(64, bias=True), "uint(ROWS) + row) * body", "uint(ROWS)) * body"),
     "segment one row late": Mistake(
         Dequantise(64, calibration=1, starts=(0, 7)),
-        "starts[segment + 1u]) <= row - nf",
-        "starts[segment + 1u]) < row - nf",
+        "while (row - nf >= next)",
+        "while (row - nf > next)",
     ),
     "window one token too wide": Mistake(Attend(64, window=20), "at < low + seen[k]", "at < low + seen[k] - 1"),
     "row that doesn't see itself": Mistake(Attend(64, length=3), "at > high + seen[k]", "at >= high + seen[k]"),

@@ -63,6 +63,7 @@ class _Known:
     splits: int
     segments: int
     value_capacity: int
+    tail_at: int  # the tail's keys' place among the inputs
     tickets: int  # taken at each step, the last of the inputs; 0: none
 
 
@@ -93,6 +94,7 @@ class Decoder:
         self._calls: dict[tuple[specs.Attend, int, int], Call] = {}
         self._layers: WeakKeyDictionary[PackedBuffer, _Known] = WeakKeyDictionary()
         self._tickets = Tickets()
+        self._single_rows = specs.SINGLE_ROWS[runs.target]
 
     def prepare(
         self,
@@ -107,33 +109,37 @@ class Decoder:
 
         Asked for by every layer at every step, while the GPU waits: what can be kept is kept.
         """
-        values, keys, tail = kv.body_values, kv.body_keys, kv.tail_keys
-        length = queries.shape[2]
+        values, keys, tail, first = kv.body_values, kv.body_keys, kv.tail_keys, kv.first_keys
+        shape = queries.shape
+        length = shape[2]
         if not isinstance(values, PackedBuffer) or tail.count < length or tail.array is None or values.count == 0:
             return None
+        rows = values.count
+        single = first.count + rows + tail.count <= self._single_rows and len(kv.segment_starts) <= specs.SEGMENTS
         facts = (
-            *(queries.shape, queries.dtype, scale, window, soft_cap, self._single(kv), values.count),
-            *(kv.first_keys.count, id(kv.first_keys.array), id(kv.first_values.array), tail.array.dtype),
+            *(shape, queries.dtype, scale, window, soft_cap, single, rows),
+            *(first.count, id(first.array), id(kv.first_values.array), tail.array.dtype),
             *(id(keys), id(keys.words.array if isinstance(keys, PackedBuffer) else keys.array), id(values.words.array)),
             *(id(kv.offsets), id(kv.channel_scale), id(kv.segment_starts), id(sinks), kv.hidden > 0, id(kv.key_bias)),
         )
         known = self._layers.get(values)
         if known is None or known.facts != facts:
-            known = self._find(queries, kv, values, scale, sinks, window, soft_cap, facts, known)
+            known = self._find(queries, kv, values, scale, sinks, window, soft_cap, single, facts, known)
             if known is None:
                 return None
             self._layers[values] = known
-        low = kv.first_keys.count + kv.hidden if kv.hidden else kv.tokens - length - window + 1 if window else 0
+        low = first.count + kv.hidden if kv.hidden else kv.tokens - length - window + 1 if window else 0
         dims = constants.integers(
             *(*known.counts, tail.count, tail.array.shape[2], known.splits, known.segments, low, known.value_capacity),
             *known.fixed.places,
         )
-        inputs, places = known.inputs.copy(), known.call.inputs
-        tk = places.index("tk")
+        inputs, tk = known.inputs.copy(), known.tail_at
         inputs[0], inputs[tk], inputs[tk + 1], inputs[tk + 3] = queries, tail.array, kv.tail_values.array, dims
         if kv.key_bias is not None:
-            end = kv.position + values.count
-            inputs[places.index("bias")] = kv.key_bias.scores(queries, kv.position, end, known.call.spec.kv_heads)
+            end = kv.position + rows
+            inputs[known.call.inputs.index("bias")] = kv.key_bias.scores(
+                queries, kv.position, end, known.call.spec.kv_heads
+            )
         if known.tickets:
             inputs[-1] = self._tickets.take(known.tickets)
         return known.call, inputs
@@ -147,6 +153,7 @@ class Decoder:
         sinks: mx.array | None,
         window: int,
         soft_cap: float,
+        single: bool,
         facts: tuple[object, ...],
         before: _Known | None,
     ) -> _Known | None:
@@ -190,7 +197,7 @@ class Decoder:
             2 if kv.hidden else int(window > 0),
             soft_cap > 0,
             0 if sinks is None else 1 if sinks.size < specs.MIN_ELEMENTS else 2,
-            self._single(kv),
+            single,
             self._runs.target,
             split=split,
             bias=kv.key_bias is not None,
@@ -226,13 +233,8 @@ class Decoder:
             splits,
             len(kv.segment_starts),
             value_capacity,
+            call.inputs.index("tk"),
             spec.tickets(batch) if spec.joined else 0,
-        )
-
-    def _single(self, kv: Stretches) -> bool:
-        """Whether one group is to see everything: on Metal, where splits take a second dispatch to join them."""
-        return (
-            self._runs.target == "metal" and kv.tokens <= specs.SINGLE_ROWS and len(kv.segment_starts) <= specs.SEGMENTS
         )
 
     def call(self, spec: specs.Attend, batch: int, splits: int) -> Call:

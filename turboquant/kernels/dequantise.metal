@@ -60,6 +60,9 @@
       lower[i] = SPLIT != 0 && body > 0u ? norm[i] * tq_lower_ratio(uint(norms[from])) : 0.0f;
     }
     uint segment = g;
+    uint next = segment + 1u < held ? uint(starts[segment + 1u]) : 0xffffffffu;
+    float shift[4];                          // of this segment
+    TQ_UNROLL for (int k = 0; k < 4; ++k) shift[k] = CAL > 0 ? lift[(ulong(head) * held + segment) * uint(D) + j + uint(k)] : 0.0f;
     TQ_UNROLL for (int i = 0; i < RPS; ++i) {
       const uint row = row0 + uint(i);
       if (r0 + uint(i) < rows && row >= nf && row < nf + body) {
@@ -74,8 +77,12 @@
           }
         }
         if (CAL > 0) {
-          while (segment + 1u < held && uint(starts[segment + 1u]) <= row - nf) ++segment;
-          TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] += lift[(ulong(head) * held + segment) * uint(D) + j + uint(k)];
+          while (row - nf >= next) {
+            ++segment;
+            next = segment + 1u < held ? uint(starts[segment + 1u]) : 0xffffffffu;
+            TQ_UNROLL for (int k = 0; k < 4; ++k) shift[k] = lift[(ulong(head) * held + segment) * uint(D) + j + uint(k)];
+          }
+          TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] += shift[k];
         }
         if (CLIP != 0) {
           TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = metal::min(metal::max(v[k], -65504.0f), 65504.0f);

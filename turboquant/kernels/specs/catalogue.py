@@ -49,7 +49,7 @@ def _layer(
     yield dequantise(values, dtype)
     yield dequantise(values, dtype, raw)
     for single, split in ((False, False), (True, False), (turn % 2 == 1, True)):
-        if (split and not can_split) or (single and target == "cuda"):
+        if split and not can_split:
             continue
         spec = Attend(
             key_dim, value_dim, key_bits, value_bits,
