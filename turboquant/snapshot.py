@@ -145,7 +145,9 @@ def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
         named = cache.arrays()
         layer: dict[str, Any] = {"class": "TurboQuantCache", "cache": cache.describe()}
     else:
-        flat = [] if cache.empty() else cast(list[tuple[str, Any]], tree_flatten(cache.state))
+        # a model's own kind of cache may tell its state without being able to take one back
+        state = cache.state if hasattr(cache, "from_state") else vars(cache)
+        flat = [] if cache.empty() else cast(list[tuple[str, Any]], tree_flatten(state))
         named = {name: value for name, value in flat if isinstance(value, mx.array)}
         scalars = {name: value for name, value in flat if not isinstance(value, mx.array)}
         layer = {"class": type(cache).__name__, "scalars": scalars}
@@ -165,6 +167,9 @@ def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
     items = [*arrays.items(), *layer["scalars"].items()]
     if not items:
         return fresh
+    if not hasattr(fresh, "from_state"):
+        vars(fresh).update(tree_unflatten(items))
+        return fresh
     restored = type(fresh).from_state(tree_unflatten(items))
     restored.__dict__ = {**fresh.__dict__, **restored.__dict__}  # what isn't state: the window's size, the reason
     return restored
@@ -178,7 +183,7 @@ def _parts(header: bytes, arrays: list[mx.array]) -> Iterator[bytes | memoryview
 
 
 def _as_bytes(array: mx.array) -> mx.array:
-    return mx.contiguous(array).view(mx.uint8) if array.size else mx.zeros((0,), dtype=mx.uint8)
+    return mx.contiguous(array).reshape(-1).view(mx.uint8) if array.size else mx.zeros((0,), dtype=mx.uint8)
 
 
 def _read(file: BinaryIO, dtype: str, shape: list[int]) -> mx.array:

@@ -304,7 +304,9 @@ def tiny(name: str, dtype: mx.Dtype = mx.float32, **changes: Any) -> Any:
 
 
 def _livelier(path: str, array: mx.array) -> mx.array:
-    """mlx-lm leaves sinks, biases and norms at 0 or 1, where a fault in them can't be seen."""
-    if array.ndim >= 2:
-        return array
-    return array + 0.1 * mx.random.normal(array.shape)
+    """mlx-lm leaves sinks, biases and norms at 0 or 1, where a fault in them, or behind them, can't be seen."""
+    if path.endswith("k_proj.bias"):
+        return array + 3 * mx.random.normal(array.shape)
+    if array.ndim < 2:
+        return array + 0.1 * mx.random.normal(array.shape)
+    return array if (array != array.reshape(-1)[0]).any() else mx.random.normal(array.shape)
