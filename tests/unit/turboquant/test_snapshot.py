@@ -18,9 +18,8 @@ from mlx.utils import tree_flatten
 
 import turboquant
 from tests.unit.turboquant.test_plan import tiny
-from turboquant import layer as layer_module
+from turboquant import codec as codec_module
 from turboquant import snapshot
-from turboquant import split as split_module
 from turboquant.errors import SnapshotDamaged, SnapshotError, SnapshotMismatch, TurboQuantError
 from turboquant.schemes import SCHEMES
 
@@ -185,7 +184,7 @@ def set_codec(**values: Any) -> Any:
         set_codec(codebook=99),
         set_codec(dim=128),
         set_codec(bits=2),
-        set_codec(norm="matched"),
+        set_codec(norm="another"),
         set_codec(lower_seed=7),
         lambda header: header.update(fingerprint="another"),
         lambda header: header.update(scheme="turbo2"),
@@ -245,9 +244,7 @@ def test_fingerprints_tell_models_apart(tiny_llama: Any) -> None:
 
 def test_a_changed_seed_in_the_program_refuses_old_files(sound: Any, monkeypatch: Any) -> None:
     model, _, folder = sound
-    make = split_module.split_key_codec.__wrapped__
-    monkeypatch.setattr(split_module, "KEY_SEED", 1234)
-    monkeypatch.setattr(layer_module, "split_key_codec", make)
+    monkeypatch.setattr(codec_module, "KEY_SEED", 1234)
     with pytest.raises(SnapshotMismatch, match="codec"):
         snapshot.load(folder / "c", model, PRINT)
 
