@@ -76,7 +76,9 @@ class Engine:
             for event in self._perform(command, stop):
                 yield event
                 yield from self._news()
-        except Exception as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # a panic in Rust, as tokenizers may have, is no Exception: the thread must live
             if not isinstance(error, AppError | Interrupted):
                 log.exception("%s failed", type(command).__name__)
             yield from self._failed(command, _explained(error))
@@ -284,7 +286,7 @@ class Engine:
                 log.error("%s: %s", type(command).__name__, error)
 
 
-def _explained(error: Exception) -> AppError:
+def _explained(error: BaseException) -> AppError:
     """What the window is told. It may keep that for long, so no frame hangs on it, and with a frame a model."""
     error.__traceback__ = error.__cause__ = error.__context__ = None
     if isinstance(error, AppError):

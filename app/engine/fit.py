@@ -73,11 +73,12 @@ class Forecast:
         model = inspect.build(config, dtype=dtype)
         try:
             traces = trace.examine(model)
+            self.layers_total = len(traces)
+            # Layers of one kind are alike: each kind is asked once.
+            self._kinds = _kinds(traces)
+            self.cache_bytes(schemes.NONE.name, SHORT)  # a window that is no number only shows now
         except Exception as error:  # other people's code over other people's numbers: anything may come
             raise UnsupportedModel(f"The model can't run: {error!r}") from error
-        self.layers_total = len(traces)
-        # Layers of one kind are alike: each kind is asked once.
-        self._kinds = _kinds(traces)
         self.context_tokens = support.context_tokens(config) or 0
         self.work_bytes = _work_bytes(config, self._cpu)
         self.weights_bytes = self._weights_bytes(model, config, stored_bytes)

@@ -59,9 +59,10 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
             model.set_dtype(mx.float32)
         yield from _read(model, folder, stop)
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True})
-    except (AppError, Interrupted):
+    except (AppError, Interrupted, GeneratorExit):
         raise
-    except Exception as error:  # other people's code over other people's files: anything may come
+    # Other people's code over other people's files: anything may come, a panic in Rust too, which is no Exception.
+    except BaseException as error:
         hint = "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another."
         if isinstance(error, MemoryError | RuntimeError):
             hint = f"If memory ran out, close other programs or choose a smaller model. {hint}"

@@ -207,6 +207,13 @@ def test_what_cannot_be_said_has_a_reason(text: str, words: str) -> None:
         fit.judge(text)
 
 
+@pytest.mark.parametrize("window", [float("nan"), float("inf"), "x"])
+def test_a_window_that_is_no_number_has_a_reason(window: Any) -> None:
+    """JSON as Python reads it holds NaN and Infinity."""
+    with pytest.raises(AppError, match="can't build"):
+        fit.judge(json.dumps(families.config("gpt_oss", sliding_window=window)))
+
+
 def test_asking_changes_no_random_numbers() -> None:
     """A reply with a seed may be under way."""
     mx.random.seed(5)

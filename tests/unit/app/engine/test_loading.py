@@ -113,6 +113,16 @@ def test_files_that_go_while_they_are_read(folder: Path, tmp_path: Path, gone: s
     one(ModelLoaded, drive(engine, LoadModel(str(make_model(tmp_path / "other")))))
 
 
+def test_a_tokenizer_that_panics_is_a_load_that_failed(folder: Path, tmp_path: Path) -> None:
+    """A panic in Rust is no Exception: it would end the engine's thread, and nothing would be answered any more."""
+    tokenizer = json.loads((folder / "tokenizer.json").read_bytes())
+    tokenizer["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAAA"}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    failed = one(ModelFailed, drive(Engine(tmp_path), LoadModel(str(folder))))
+    assert "couldn't be loaded: Precompiled" in failed.error.message
+    assert not (tmp_path / "loading.json").exists()
+
+
 def test_a_load_that_fails_gives_the_memory_back(folder: Path, tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text("{}")
     before = mx.get_active_memory()
