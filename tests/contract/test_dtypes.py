@@ -21,16 +21,19 @@ NAMES = [name for name in families.modules() if name not in families.CANNOT]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_type_stays_what_it_is(name: str, tmp_path: Path) -> None:
+    try:
+        check(name, tmp_path)
+    except RuntimeError as error:
+        if "GatherMM" not in str(error):
+            raise
+        pytest.skip("on a CPU MLX multiplies by experts in float32 only, and this model has them before its last layer")
+
+
+def check(name: str, tmp_path: Path) -> None:
     dtype = (mx.bfloat16, mx.float16)[NAMES.index(name) % 2]
     model = families.tiny(name, dtype)
     tokens = mx.arange(48)[None] % families.VOCABULARY
     plain, caches = make_prompt_cache(model), plan.make_cache(model, "turbo4v2", policy=POLICY)
-    try:
-        mx.eval(model(tokens[:, :2], cache=make_prompt_cache(model)))
-    except RuntimeError as error:
-        if "GatherMM" not in str(error):
-            raise
-        pytest.skip("on a CPU MLX multiplies by experts in float32 only")
     watches = watch(caches)
     for step in (tokens[:, :40], tokens[:, 40:41], tokens[:, 41:]):
         expected = model(step, cache=plain).dtype
