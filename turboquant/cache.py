@@ -208,17 +208,15 @@ class TurboQuantCache(Packing):
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
             self.calibration.observe(queries, self.tail_keys.view().shape[1])
         rows = queries.shape[2]
-        # steps of one token would pack the oldest block of the tail before row `due` of this one
-        due = self.policy.tail + self.policy.block - (self.tail_keys.count - rows)
-        if not (self.packing and 0 < due < rows <= DECODE_ROWS):
+        if not self.packing or rows > DECODE_ROWS:
             return self.backend.attend(queries, self.stretches(), scale, mask, sinks, soft_cap)
         outputs = []
-        for held, part in ((self.shortened(rows - due), slice(0, due)), (self.flushed(), slice(due, rows))):
+        for part, held in self.steps(rows):
             own = mask
             if isinstance(mask, mx.array) and mask.ndim > 1 and mask.shape[-2] > 1:
                 own = mask[..., part, : held.visible]
             outputs.append(self.backend.attend(queries[:, :, part], held, scale, own, sinks, soft_cap))
-        return mx.concatenate(outputs, axis=2)
+        return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=2)
 
 
 def _raw(x: mx.array) -> mx.array:

@@ -46,11 +46,12 @@ class Packing(Layer):
         # one layer at a time: the next layer's work isn't begun before this one's raw tokens are free
         mx.eval(*self.all_arrays())
 
-    def _flush(self) -> None:
-        """Set first tokens apart where some are missing, and pack what is due of the tail."""
+    def _flush(self, newer: int = 0) -> None:
+        """Set first tokens apart where some are missing, and pack what is due of the tail but for its `newer` rows."""
+        pending = self.tail_keys.count - newer
         begun = self.body_values.count or self.hidden or self.dropped
-        first = 0 if begun else min(self.policy.first - self.first_keys.count, self.tail_keys.count)
-        due = self.policy.flushable(self.tail_keys.count - first)
+        first = 0 if begun else min(self.policy.first - self.first_keys.count, pending)
+        due = self.policy.flushable(pending - first)
         if first + due == 0:
             return
         self._set_apart(first)
@@ -63,22 +64,28 @@ class Packing(Layer):
         if due > self.policy.block:  # a prompt's chunk: its raw tokens are free before the next layer packs
             mx.eval(*self.all_arrays())
 
-    def shortened(self, rows: int) -> Stretches:
-        """What is held, but for the newest `rows` of the tail."""
-        held = self.stretches()
-        keys, values = copy.copy(held.tail_keys), copy.copy(held.tail_values)
-        keys.count -= rows
-        values.count -= rows
-        return replace(held, tail_keys=keys, tail_values=values)
+    def steps(self, rows: int) -> Iterator[tuple[slice, Stretches]]:
+        """The newest `rows` in parts, each with what it would see were they added one by one, packed where that is due.
 
-    def flushed(self) -> Stretches:
-        """What would be held, were the tail flushed now. This layer stays as it is: its newest tokens may be drafts."""
-        later = copy.copy(self)
-        later.calibration = copy.copy(self.calibration)
+        This layer stays as it is: they may be drafts, and be trimmed.
+        """
+        later, begin = self, 0
+        while begin < rows:
+            due = self.policy.tail + self.policy.block - (later.tail_keys.count - (rows - begin))
+            end = min(begin + max(due, 1), rows)
+            yield slice(begin, end), _shortened(later.stretches(), rows - end)
+            if end < rows:
+                later = later._twin()
+                later._flush(newer=rows - end)
+            begin = end
+
+    def _twin(self) -> Packing:
+        """Another over the same rows, whose counts are its own."""
+        twin = copy.copy(self)
+        twin.calibration = copy.copy(self.calibration)
         for name in NAMES:
-            setattr(later, name, copy.copy(getattr(self, name)))
-        later._flush()
-        return later.stretches()
+            setattr(twin, name, copy.copy(getattr(self, name)))
+        return twin
 
     def _pack(self, keys: mx.array, values: mx.array, rows: int) -> None:
         """Encode the first `rows` of raw keys and values into the body; what is behind them only informs the offset."""
@@ -226,3 +233,13 @@ class Packing(Layer):
             fresh.append(self.backend.encode(values, fresh.codec))
             mx.eval(*fresh.arrays())
         self.body_values = fresh
+
+
+def _shortened(held: Stretches, rows: int) -> Stretches:
+    """`held`, but for the newest `rows` of the tail."""
+    if rows == 0:
+        return held
+    keys, values = copy.copy(held.tail_keys), copy.copy(held.tail_values)
+    keys.count -= rows
+    values.count -= rows
+    return replace(held, tail_keys=keys, tail_values=values)

@@ -15,6 +15,7 @@ from mlx_lm.models.cache import make_prompt_cache
 import turboquant
 from tests.cache_kit import normal
 from turboquant.cache import TurboQuantCache
+from turboquant.segments import Policy
 
 STORY = """Once upon a time a miller's son left home to see the sea. On the first day he met an old woman who carried a
 basket of pears, and because he was kind he carried it for her. On the second day he met"""
@@ -50,6 +51,22 @@ def test_drafted_steps_see_what_single_steps_see(scheme: str, window: int) -> No
     single = run(1, 1)
     for drafted, kept in ((5, 5), (7, 3), (9, 1)):
         assert mx.allclose(run(drafted, kept), single, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", [Policy(0, 0, 1), Policy(4, 32, 8), Policy(200, 5, 3)], ids=str)
+def test_several_blocks_may_fall_due_within_a_draft(policy: Policy) -> None:
+    keys, values, queries = (normal(1, h, 291, 64, seed=s) for h, s in ((2, 1), (2, 2), (4, 3)))
+    outputs = []
+    for rows in (1, 31):
+        cache = TurboQuantCache("turbo3", policy=policy, calibrate=False)
+        cache.attended = True
+        parts = []
+        for start in (0, *range(105, 291, rows)):
+            step = slice(start, start + rows if start else 105)
+            cache.update_and_fetch(keys[:, :, step], values[:, :, step])
+            parts.append(cache.attend(queries[:, :, step], 0.2, "causal" if rows > 1 or not start else None))
+        outputs.append(mx.concatenate(parts, axis=2))
+    assert mx.allclose(*outputs, atol=1e-4)
 
 
 @pytest.mark.slow
