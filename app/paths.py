@@ -89,3 +89,8 @@ def _make(folder: Path) -> Path:
             repr(error),
         ) from error
     return folder
+
+
+def shown(path: Path) -> str:
+    """A path as people write it."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)

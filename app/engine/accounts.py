@@ -61,7 +61,7 @@ class Account:
             except AppError as told:
                 error = told
                 checked = False if isinstance(told, HubError) and told.kind == "bad_token" else None
-        place = f"{_PLACES[source]} ({self._file})" if source == "file" else _PLACES[source]
+        place = f"{_PLACES[source]} ({paths.shown(self._file)})" if source == "file" else _PLACES[source]
         return AccountStatus(source, place, constants.ENDPOINT, constants.is_offline_mode(), checked, user, error)
 
     def set(self, token: str) -> None:
@@ -113,7 +113,7 @@ class Account:
             paths.write_atomic(self._file, token.encode("ascii"), mode=stat.S_IRUSR | stat.S_IWUSR)
         except OSError as error:
             raise AppError(
-                f"The token couldn't be kept: {error.strerror or error} ({self._file}).",
+                f"The token couldn't be kept: {error.strerror or error} ({paths.shown(self._file)}).",
                 "Make the folder writable, then enter it again.",
             ) from error
 
@@ -135,7 +135,7 @@ class Account:
             self._file.unlink(missing_ok=True)
         except OSError as error:
             raise AppError(
-                f"The file with the token couldn't be deleted: {error.strerror} ({self._file}).",
+                f"The file with the token couldn't be deleted: {error.strerror} ({paths.shown(self._file)}).",
                 "Delete it yourself.",
             ) from error
 

@@ -22,6 +22,7 @@ from app.engine.hub import Hub
 from app.engine.hub_cache import CachedModel
 from app.errors import AppError, HubError
 from app.hub_events import DownloadState, DownloadStatus, FileProgress, HubFile
+from app.paths import shown
 
 _FILES_AT_ONCE = 3
 _SPEED_WINDOW_S = 3.0
@@ -155,15 +156,20 @@ class DownloadJob:
 
     async def _fetch_all(self, fetcher: Fetcher, files: Iterable[HubFile]) -> None:
         free = asyncio.Semaphore(_FILES_AT_ONCE)
+        alike: dict[Path, list[HubFile]] = {}  # of the same bytes, which are fetched once
+        for file in files:
+            alike.setdefault(self._model.blob(file), []).append(file)
 
-        async def one(file: HubFile) -> None:
+        async def one(twins: list[HubFile]) -> None:
             async with free:
-                await self._fetch_one(fetcher, file)
+                await self._fetch_one(fetcher, twins[0])
+                for file in twins:
+                    self._on_verified(file)
 
         try:
             async with asyncio.TaskGroup() as group:  # a failure ends the others too
-                for file in files:
-                    group.create_task(one(file))
+                for twins in alike.values():
+                    group.create_task(one(twins))
         except* Exception as failures:
             raise _first(failures) from None
 
@@ -177,7 +183,6 @@ class DownloadJob:
         if blob.is_file():  # ours, or another program's, or damaged since
             progress.verifying()
             if await verified(blob, file):
-                self._on_verified(file)
                 return
             blob.unlink()
         self._fetching[file.name] = ""
@@ -185,7 +190,6 @@ class DownloadJob:
         await fetcher.fetch(url, file, self._model.partial(file), progress)
         await in_thread(partial(self._model.flush, file))
         self._model.accept(file)
-        self._on_verified(file)
 
     def _judge(self) -> None:
         """Raises HubError for a model that couldn't run, before its weights are fetched."""
@@ -213,7 +217,7 @@ class DownloadJob:
             raise HubError(
                 f"{self.repo_id} needs {needed / 1e9:.2f} GB more, and the disk has {max(0, free) / 1e9:.2f} GB left"
                 f"{others} ({kept_free / 1e9:.2f} GB stay free). What has come is kept.",
-                f"Make room where {self._model.cache} lies, then go on; or set HF_HUB_CACHE to another disk.",
+                f"Make room where {shown(self._model.cache)} lies, then go on; or set HF_HUB_CACHE to another disk.",
                 kind="disk",
             )
 

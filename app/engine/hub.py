@@ -9,26 +9,32 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import logging
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 import httpx2
-from huggingface_hub import HfApi, constants, get_async_session, get_session, hf_hub_url
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import constants, get_async_session, get_session, hf_hub_url
 from huggingface_hub.hf_api import ModelInfo
-from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, validate_repo_id
 
 from app.engine import support
 from app.engine.fetching import HubLoop
-from app.engine.hub_errors import explain, model_page
-from app.errors import HubError
+from app.engine.hub_errors import NONSENSE, explain, model_page
+from app.errors import AppError, HubError
 from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
 
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
 TIMEOUT_S = 20.0
+ANSWER_S = 60.0  # for a whole answer, however it trickles
 
 _SORTS = {"downloads": "downloads", "likes": "likes", "recent": "lastModified", "trending": "trendingScore"}
 _EXPAND = [
@@ -42,7 +48,10 @@ _SAFETENSORS_BITS = {
     "BOOL": 8, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "I16": 16, "U16": 16, "F16": 16,
     "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "I64": 64, "U64": 64, "F64": 64,
 }  # fmt: skip
-_CONFIG_LIMIT_BYTES = 4 << 20
+_CONFIG_LIMIT_BYTES, _ANSWER_LIMIT_BYTES = 4 << 20, 32 << 20
+_MOST_FILES = 1000  # of one model; the largest have some 200
+_MOST = 1 << 63
+_NO_ACCESS = ("no_token", "terms", "denied", "bad_token")
 _SEEN_AT_MOST = 4  # times the rows that are wanted, where many don't match
 _CONFIGS_AT_ONCE = 8
 
@@ -75,27 +84,31 @@ class Hub:
 
     def facts(self, rows: Sequence[HubModel]) -> list[HubModel]:
         """Rows known by name only, with what the hub says of them. One that it doesn't have stays as it is."""
-        known = {}
-        for info in self._ask(lambda api: [_info(api, row.repo_id) for row in rows]):
-            if info is not None:
-                known[info.id] = _row(info)
-        return [
-            replace(known[row.repo_id], note=row.note, mlx=row.mlx) if row.repo_id in known else row for row in rows
-        ]
+        return [self._known_better(row) for row in rows]
+
+    def _known_better(self, row: HubModel) -> HubModel:
+        try:
+            known = self._model(row.repo_id, {"expand": _EXPAND}, lambda info: _row(info, row.repo_id))
+        except HubError as error:
+            if error.kind in (*_NO_ACCESS, "not_found"):
+                return row
+            raise
+        return replace(known, note=row.note, mlx=row.mlx)
 
     # ------------------------------------------------------------ one model
 
     def describe(self, repo_id: str) -> HubDetails:
         """Everything about one model that a person wants to know before downloading it."""
-        info = self._ask(lambda api: api.model_info(repo_id, files_metadata=True, timeout=TIMEOUT_S), repo_id)
-        commit, files = listing(info)
+        info, row, commit, files = self._model(
+            repo_id, {"blobs": True}, lambda info: (info, _row(info, repo_id), *listing(info))
+        )
         names = {file.name for file in files}
-        row, access, config = _row(info), None, ""
+        access, config = None, ""
         if "config.json" in names:
             try:
                 config = self._config(repo_id, commit)
             except HubError as error:
-                if error.kind not in ("no_token", "terms", "denied", "bad_token"):
+                if error.kind not in _NO_ACCESS:
                     raise
                 access = error
         if config:
@@ -108,41 +121,47 @@ class Hub:
 
     def plan(self, repo_id: str, commit: str | None = None) -> tuple[str, tuple[HubFile, ...]]:
         """The commit and the files of a download; of the newest commit by default."""
-        return listing(
-            self._ask(
-                lambda api: api.model_info(repo_id, revision=commit, files_metadata=True, timeout=TIMEOUT_S), repo_id
-            )
-        )
+        return self._model(repo_id, {"blobs": True}, listing, commit)
 
     # ------------------------------------------------------------ asking
 
-    def _ask(self, question: Callable[[HfApi], Any], repo_id: str = "") -> Any:
+    def _ask(self, path: str, parameters: dict[str, Any], read: Callable[[Any], T], repo_id: str = "") -> T:
+        """What `read` makes of the hub's answer. HfApi asks the same, but takes an answer of any size, at any pace, and
+        tries a search again for minutes before it says that there is no network.
+        """
         token = self._token()
-        get_session().timeout = TIMEOUT_S  # the shared client waits without end by default
+        headers = build_hf_headers(token=token or False)
         try:
-            return question(HfApi(token=token or False))
+            if repo_id:
+                validate_repo_id(repo_id)
+            with get_session().stream(
+                "GET", f"{constants.ENDPOINT}/api/models{path}", params=parameters, headers=headers, timeout=TIMEOUT_S
+            ) as response:
+                hf_raise_for_status(response)
+                content = _read(response)
+            return read(json.loads(content))
+        except AppError:
+            raise
         except Exception as error:
             raise explain(error, repo_id, token=bool(token)) from error
 
+    def _model(
+        self, repo_id: str, parameters: dict[str, Any], read: Callable[[ModelInfo], T], commit: str | None = None
+    ) -> T:
+        path = f"/{repo_id}" + (f"/revision/{quote(commit, safe='')}" if commit else "")
+        return self._ask(path, parameters, lambda answer: read(ModelInfo(**answer)), repo_id)
+
     def _list(self, query: HubQuery, tag: str) -> Iterator[HubModel]:
-        """One page of answers. HfApi.list_models tries again for minutes before it says that there is no network."""
+        """One page of answers."""
         parameters: dict[str, Any] = {
             "filter": tag,
             "sort": _SORTS[query.sort],
             "limit": query.limit * _SEEN_AT_MOST,
             "expand": _EXPAND,
         }
-        if text := query.text.strip().rpartition("huggingface.co/")[2]:  # a page's address names a model too
+        if text := _searched(query.text):
             parameters["search"] = text
-
-        def rows(api: HfApi) -> list[HubModel]:
-            headers = build_hf_headers(token=api.token)
-            response = get_session().get(f"{api.endpoint}/api/models", params=parameters, headers=headers)
-            hf_raise_for_status(response)
-            found = [ModelInfo(**entry) for entry in response.json()]
-            return [_row(info) for info in found if info.pipeline_tag in _WRITES_TEXT]
-
-        yield from self._ask(rows)
+        yield from self._ask("", parameters, _found)
 
     def _config(self, repo_id: str, commit: str) -> str:
         (answer,) = self._configs([(repo_id, commit)])
@@ -168,33 +187,46 @@ class Hub:
             async def read(repo_id: str, revision: str) -> str:
                 async with free:
                     url = hf_hub_url(repo_id, "config.json", revision=revision, endpoint=constants.ENDPOINT)
-                    async with client.stream("GET", url, headers=headers, timeout=TIMEOUT_S) as response:
-                        hf_raise_for_status(response)
-                        return await _read_text(response)
+                    try:
+                        async with (
+                            asyncio.timeout(ANSWER_S),
+                            client.stream("GET", url, headers=headers, timeout=TIMEOUT_S) as response,
+                        ):
+                            hf_raise_for_status(response)
+                            return await _read_text(response)
+                    except TimeoutError:  # an OSError, which would be the disk's
+                        raise _late() from None
 
             return await asyncio.gather(*(read(*pair) for pair in wanted), return_exceptions=True)
 
 
 def listing(info: ModelInfo) -> tuple[str, tuple[HubFile, ...]]:
     """The commit and the files of it that are fetched, small ones first. Raises HubError for a listing that is odd."""
-    files = []
+    files: dict[str, HubFile] = {}
     for sibling in info.siblings or ():
         name = sibling.rfilename
-        if not any(fnmatchcase(PurePosixPath(name).name, pattern) for pattern in _WANTED) or "/" in name:
+        if not _wanted(name):
             continue
         sha256 = sibling.lfs.sha256 if sibling.lfs else ""
         git_id = "" if sha256 else sibling.blob_id or ""
-        sized = isinstance(sibling.size, int) and sibling.size >= 0
+        sized = type(sibling.size) is int and 0 <= sibling.size < _MOST
         if not (sized and (_is_hash(sha256, 64) or _is_hash(git_id, 40))):
             raise HubError(
                 f"The hub says neither size nor checksum of {name} in {info.id}, so it couldn't be verified.",
                 "If HF_ENDPOINT names a mirror, try without it.",
                 kind="damaged",
             )
-        files.append(HubFile(name, sibling.size or 0, sha256, git_id))
+        file = HubFile(name, sibling.size or 0, sha256, git_id)
+        if files.setdefault(name, file) != file or len(files) > _MOST_FILES:
+            raise HubError(
+                f"The hub's list of the files of {info.id} can't be right: "
+                + (f"more than {_MOST_FILES}." if len(files) > _MOST_FILES else f"{name} is there twice."),
+                "Choose another model.",
+                kind="damaged",
+            )
     if not _is_hash(info.sha or "", 40):
         raise HubError(f"The hub doesn't say which version of {info.id} it has.", "Try again later.", kind="damaged")
-    return str(info.sha), tuple(sorted(files, key=lambda file: (file.size_bytes, file.name)))
+    return str(info.sha), tuple(sorted(files.values(), key=lambda file: (file.size_bytes, file.name)))
 
 
 def _is_hash(text: str, digits: int) -> bool:
@@ -202,13 +234,32 @@ def _is_hash(text: str, digits: int) -> bool:
     return re.fullmatch(f"[0-9a-f]{{{digits}}}", text) is not None
 
 
-def _info(api: HfApi, repo_id: str) -> ModelInfo | None:
-    try:
-        return api.model_info(repo_id, expand=list(_EXPAND), timeout=TIMEOUT_S)
-    except HfHubHTTPError as error:
-        if error.response.status_code in (401, 403, 404):
-            return None
-        raise
+def _wanted(name: str) -> bool:
+    """Whether mlx-lm may read it; only names that are safe in a folder are."""
+    plain = name.isprintable() and not {"/", "\\"} & set(name) and len(name.encode()) <= 200
+    return plain and any(fnmatchcase(name, pattern) for pattern in _WANTED)
+
+
+def _searched(text: str) -> str:
+    """What was typed; of a page's address the name of its model."""
+    text = text.strip().encode("utf-8", "ignore").decode()  # halves of a character can't be sent
+    page = re.search(r"(?:huggingface\.co|hf\.co)/([^/?#\s]+(?:/[^/?#\s]+)?)", text)
+    return page[1] if page else text
+
+
+def _read(response: httpx2.Response) -> bytes:
+    content, until = bytearray(), time.monotonic() + ANSWER_S
+    for chunk in response.iter_bytes():
+        content += chunk
+        if len(content) > _ANSWER_LIMIT_BYTES:
+            raise httpx2.DecodingError(f"more than {_ANSWER_LIMIT_BYTES} bytes")
+        if time.monotonic() > until:
+            raise _late()
+    return bytes(content)
+
+
+def _late() -> httpx2.ReadTimeout:
+    return httpx2.ReadTimeout(f"the answer wasn't whole after {ANSWER_S:.0f} s")
 
 
 async def _read_text(response: httpx2.Response) -> str:
@@ -217,29 +268,51 @@ async def _read_text(response: httpx2.Response) -> str:
         content += chunk
         if len(content) > _CONFIG_LIMIT_BYTES:
             raise HubError("Its config.json is too large to be one.", kind="damaged")
-    return content.decode("utf-8")
+    return content.decode("utf-8", "replace")  # what it then says is judged like any text
 
 
 # ---------------------------------------------------------------- rows
 
 
-def _row(info: ModelInfo) -> HubModel:
+def _found(answer: Any) -> list[HubModel]:
+    """The rows of a search; what writes no text is left out, and what nothing can be made of."""
+    if not isinstance(answer, list):
+        raise TypeError("a search is answered by a list")
+    rows = []
+    for entry in answer:
+        try:
+            info = ModelInfo(**entry)
+            validate_repo_id(info.id or "")
+            if info.pipeline_tag in _WRITES_TEXT:
+                rows.append(_row(info, info.id))
+        except NONSENSE as error:
+            log.info("a search result is left out: %r", error)
+    return rows
+
+
+def _row(info: ModelInfo, repo_id: str) -> HubModel:
+    """`repo_id` is what it was asked for by: a renamed repository answers to its old name as well."""
     config = info.config if isinstance(info.config, dict) else {}
     tags = [tag for tag in info.tags or () if isinstance(tag, str)]
     kind = config.get("model_type")
+    gated: Literal["auto", "manual"] = "manual" if info.gated == "manual" else "auto"
     return HubModel(
-        info.id,
-        downloads=info.downloads or 0,
-        likes=info.likes or 0,
+        repo_id,
+        downloads=_number(info.downloads),
+        likes=_number(info.likes),
         updated=info.last_modified.timestamp() if info.last_modified else 0.0,
-        gated=info.gated or "",
-        licence=_licence(info, tags),
+        gated=gated if info.gated else "",
+        licence=_licence(info, tags)[:60],
         model_type=kind if isinstance(kind, str) else "",
         parameters=_parameters(info),
         weights_bytes=_weights_bytes(info),
         quantisation=_quantisation(config) or next((tag for tag in tags if re.fullmatch(r"\d+-bit", tag)), ""),
         mlx="mlx" in tags or info.library_name == "mlx",
     )
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int and 0 <= value < _MOST else 0
 
 
 def _judged(row: HubModel, config_json: str, files: Sequence[str] | None = None) -> HubModel:
@@ -275,14 +348,20 @@ def _licence(info: ModelInfo, tags: Sequence[str]) -> str:
     return str(named or next((tag.partition(":")[2] for tag in tags if tag.startswith("license:")), ""))
 
 
+def _tensors(info: ModelInfo) -> dict[str, int]:
+    """How many numbers of each type; none where that isn't known."""
+    counts = info.safetensors.parameters if info.safetensors else {}
+    return counts if all(_number(count) for count in counts.values()) else {}
+
+
 def _parameters(info: ModelInfo) -> int | None:
     """None for packed weights: the hub counts words of 32 bits there."""
-    counts = info.safetensors.parameters if info.safetensors else {}
+    counts = _tensors(info)
     return None if not counts or "U32" in counts else sum(counts.values())
 
 
 def _weights_bytes(info: ModelInfo) -> int | None:
-    counts = info.safetensors.parameters if info.safetensors else {}
+    counts = _tensors(info)
     if not counts or any(kind not in _SAFETENSORS_BITS for kind in counts):
         return None
     return sum(count * _SAFETENSORS_BITS[kind] for kind, count in counts.items()) // 8

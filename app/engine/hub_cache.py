@@ -58,8 +58,12 @@ class CachedModel:
         sync_folder(self._blobs)
         folder = self._snapshots / commit
         folder.mkdir(parents=True, exist_ok=True)
+        placed: dict[Path, Path] = {}
         for file in sorted(files, key=lambda file: file.name == _LAST):
-            self._place(self.blob(file), folder / file.name)
+            blob, pointer = self.blob(file), folder / file.name
+            self._place(placed.get(blob, blob), pointer)
+            if not blob.exists():  # on a disk without links: others of the same bytes are copies
+                placed[blob] = pointer
         sync_folder(folder)
         (self.folder / "refs").mkdir(exist_ok=True)
         write_atomic(self.folder / "refs" / "main", commit.encode())
@@ -84,4 +88,7 @@ class CachedModel:
         try:
             pointer.symlink_to(os.path.relpath(blob, pointer.parent))
         except OSError:  # a disk without links (exFAT): the file itself goes there, as huggingface_hub does it
-            os.replace(blob, pointer)
+            if blob.parent == pointer.parent:
+                shutil.copyfile(blob, pointer)
+            else:
+                os.replace(blob, pointer)

@@ -7,8 +7,8 @@ The hub answers 401, 403 and 404 for many reasons; its X-Error-Code and X-Error-
 from __future__ import annotations
 
 import errno
-import json
 import ssl
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -17,9 +17,12 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineMod
 from huggingface_hub.utils import parse_ratelimit_headers
 
 from app.errors import AppError, HubError
+from app.paths import shown
 
 TOKENS_PAGE = "https://huggingface.co/settings/tokens"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What Python raises where an answer isn't what its reader takes for granted.
+NONSENSE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -87,7 +90,7 @@ def explain(error: BaseException, repo_id: str = "", *, token: bool = False) -> 
         return HubError(f"{_host()} can't be reached.", _NETWORK_HINT, _named(error), kind="offline")
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         return HubError(f"The connection to {_host()} broke off.", _NETWORK_HINT, _named(error), kind="offline")
-    if isinstance(error, json.JSONDecodeError | httpx2.DecodingError | httpx2.TooManyRedirects | KeyError | TypeError):
+    if isinstance(error, (httpx2.DecodingError, httpx2.TooManyRedirects, httpx2.InvalidURL, *NONSENSE)):
         return HubError(
             f"{_host()} answered something that isn't the hub's.",
             "The network may want a log-in first, or HF_ENDPOINT names something else.",
@@ -100,7 +103,9 @@ def explain(error: BaseException, repo_id: str = "", *, token: bool = False) -> 
 
 def on_disk(error: OSError) -> HubError:
     """A file couldn't be written or read."""
-    place = f" ({error.filename})" if error.filename else ""
+    path, cache = Path(str(error.filename or "")), Path(constants.HF_HUB_CACHE)
+    # Of the hub cache only where it is: the names in it are checksums.
+    place = f" ({shown(cache if path.is_relative_to(cache) else path)})" if error.filename else ""
     if error.errno in NO_ROOM:
         return HubError(
             f"The disk is full{place}. What has come is kept.",

@@ -12,6 +12,8 @@ from app.ui import formats, theme
 from app.ui.cards import quiet_button, small_label
 from app.ui.hub_link import Hub
 
+FILES_SHOWN = 12  # those that aren't whole come first
+
 
 def short_name(repo_id: str) -> str:
     """The repository without its owner."""
@@ -38,6 +40,7 @@ class DownloadRow(QWidget):
         top.setSpacing(2)
         self.title = QLabel(title or short_name(status.repo_id), self)
         self.title.setFont(theme.font(bold=True))
+        self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.title.setToolTip(formats.tip(status.repo_id))
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         top.addWidget(self.title, 1)
@@ -128,10 +131,13 @@ class DownloadRow(QWidget):
         self.files_button.setVisible(bool(status.files) and status.state != "done")
         self.files_button.setText(self.tr("{0} of {1} files").format(whole, len(status.files)))
         if self.files_button.isChecked():
-            lines = (
+            first = sorted(status.files, key=lambda file: file.verified)[:FILES_SHOWN]
+            lines = [
                 f"{'✓ ' if file.verified else ''}{file.name} · {self._of_total(file.done_bytes, file.total_bytes)}"
-                for file in status.files
-            )
+                for file in first
+            ]
+            if more := len(status.files) - len(first):
+                lines.append(self.tr("and {0} more").format(formats.count(more)))
             self.files.setText("\n".join(lines))
         self.files.setVisible(self.files_button.isVisibleTo(self) and self.files_button.isChecked())
 

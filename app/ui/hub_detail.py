@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from app import hub_events as hv
@@ -16,6 +16,8 @@ from app.ui.hub_link import Hub
 from app.ui.model_detail import DetailPane
 from app.ui.model_link import ModelLink
 from app.ui.trouble_card import TroubleCard
+
+LOOK_MS = 150  # the hub is asked of a model that is looked at this long, not of each that arrow keys pass
 
 
 class HubDetail(DetailPane):
@@ -40,6 +42,8 @@ class HubDetail(DetailPane):
         self.place.account_clicked.connect(self.account_clicked)
         self.extra.addWidget(self.place)
         self.trouble: TroubleCard | None = None
+        self.looking = QTimer(self, singleShot=True, interval=LOOK_MS)
+        self.looking.timeout.connect(self.on_looked)
         hub.described.connect(self.on_described)
         hub.describe_failed.connect(self.on_describe_failed)
         models.fit_judged.connect(self.on_fit_judged)
@@ -60,8 +64,11 @@ class HubDetail(DetailPane):
             self.place.follow(model.repo_id)
             self.show_title(short_name(model.repo_id), model.repo_id)
             self.fit.show_words(self.tr("Working out what it takes…"))
-            self._hub.ask(hv.Describe(model.repo_id))
+            self.looking.start()
         self.refresh()
+
+    def on_looked(self) -> None:
+        self._hub.ask(hv.Describe(self.repo_id))
 
     def _path(self) -> str:
         """Where it is installed; the list of those may not have heard of the newest yet."""
@@ -192,4 +199,4 @@ class HubDetail(DetailPane):
 
     def on_again(self) -> None:
         self._drop_trouble()
-        self._hub.ask(hv.Describe(self.repo_id))
+        self.on_looked()

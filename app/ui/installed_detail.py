@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QProgressBar
 from app.engine.models import InstalledModel
 from app.errors import AppError
 from app.events import FitJudged, JudgeFit
+from app.paths import shown
 from app.ui import formats
 from app.ui.download_row import DownloadPlace
 from app.ui.hub_link import Hub
@@ -96,7 +97,7 @@ class InstalledDetail(DetailPane):
             self._drop_trouble()
             self.place.follow(model.repo_id)
             hub = model.path.parent.name == "snapshots"  # all that belongs to it lies two folders up
-            self.show_title(model.name, _home(model.path.parent.parent if hub else model.path))
+            self.show_title(model.name, shown(model.path.parent.parent if hub else model.path))
         if changed:
             self._ask_fit(model)
         self.refresh()
@@ -209,8 +210,3 @@ class InstalledDetail(DetailPane):
                 self.fit.show_fit(event.fit)
             else:
                 self.fit.show_words(self.tr("What it takes here can't be predicted: {0}").format(event.reason))
-
-
-def _home(path: Path) -> str:
-    """A path as people write it."""
-    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)

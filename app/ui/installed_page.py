@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
 
@@ -34,6 +34,7 @@ class InstalledPage(QWidget):
         super().__init__(parent)
         self._installed, self._models, self._hub = installed, models, hub
         self._wanted = ""  # what to choose when the list knows it
+        self._leaving: dict[str, InstalledModel] = {}  # by repository: deleted as soon as its download has ended
         self._added: Path | None = None  # what has just been added, until the list shows what is in it
         self.job = ModelJob(self)
         self.list = ModelList(self.tr("Installed models"), self)
@@ -54,6 +55,7 @@ class InstalledPage(QWidget):
         installed.changed.connect(self.on_listed)
         installed.failed.connect(self.on_failed)
         models.changed.connect(self._show_rows)
+        hub.download_removed.connect(self.on_download_removed)
 
     def _place(self) -> None:
         side = QWidget(self)
@@ -238,6 +240,7 @@ class InstalledPage(QWidget):
         size = formats.data_size(model.disk_bytes)
         box = QMessageBox(self)
         box.setIcon(QMessageBox.Icon.Warning)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(self.tr("Delete {0}?").format(model.name))
         box.setInformativeText(
             self.tr("This frees {0}. Conversations stay, and go on with any other model.").format(size)
@@ -246,9 +249,15 @@ class InstalledPage(QWidget):
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         box.exec()
         if box.clickedButton() is delete:
-            self._installed.delete(model)
-            if model.repo_id in self._hub.downloads:
+            if model.repo_id in self._hub.downloads:  # it must let go of the files first
+                self._leaving[model.repo_id] = model
                 self._hub.ask(hv.CancelDownload(model.repo_id))
+            else:
+                self._installed.delete(model)
+
+    def on_download_removed(self, repo_id: str) -> None:
+        if (model := self._leaving.pop(repo_id, None)) is not None:
+            self._installed.delete(model)
 
     def on_failed(self, error: AppError) -> None:
         self.detail.show_trouble(error)

@@ -77,6 +77,7 @@ class ModelBrowser(QWidget):
         column.setContentsMargins(10, 10, 10, 0)
         column.setSpacing(6)
         self.search = SearchField(side)
+        self.search.setMaxLength(200)  # an address of a page is long, an address of a request mustn't be
         self.search.setPlaceholderText(self.tr("Search the Hugging Face hub"))
         self.search.setAccessibleName(self.tr("Search models on the hub"))
         column.addWidget(self.search)

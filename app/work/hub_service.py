@@ -112,37 +112,47 @@ class HubService(QObject):
     # ------------------------------------------------------------ in a thread of its own
 
     def _ask(self, hub: Hub, account: Account, command: HubCommand) -> None:
+        from app.engine.hub_errors import explain
+
+        try:
+            self._answer(hub, account, command)
+        except Exception as error:  # caught here, for whatever it is: somebody waits for an answer
+            if not isinstance(error, AppError):
+                log.exception("a question to the hub failed")
+            self._failed(account, command, explain(error))
+
+    def _answer(self, hub: Hub, account: Account, command: HubCommand) -> None:
         match command:
             case Search():
                 self._search(hub, command)
             case Curate():
                 self._curate(hub)
             case Describe(repo_id):
-                try:
-                    self._emit(ModelDescribed(hub.describe(repo_id)))
-                except AppError as error:
-                    self._emit(DescribeFailed(repo_id, error))
+                self._emit(ModelDescribed(hub.describe(repo_id)))
             case CheckAccount(ask_hub):
                 self._emit(account.status(ask_hub=ask_hub))
             case SetToken(token):
-                try:
-                    account.set(token)
-                except AppError as error:
-                    self._emit(replace(account.status(), error=error))
-                else:
-                    self._emit(account.status(ask_hub=bool(token)))
+                account.set(token)
+                self._emit(account.status(ask_hub=bool(token)))
+
+    def _failed(self, account: Account, command: HubCommand, error: AppError) -> None:
+        match command:
+            case Search(query):
+                if self._newest is command:
+                    self._emit(SearchFailed(query, error))
+            case Curate():
+                log.info("the list of models stays without the hub's facts: %s", error.message)
+            case Describe(repo_id):
+                self._emit(DescribeFailed(repo_id, error))
+            case _:
+                self._emit(replace(account.status(), error=error))
 
     def _search(self, hub: Hub, command: Search) -> None:
         query = command.query
-        try:
-            rows = hub.search(query)
-            if self._newest is command:
-                self._emit(ModelsFound(query, tuple(rows), complete=False))
-                rows = hub.look_closer(rows)
-        except AppError as error:
-            if self._newest is command:
-                self._emit(SearchFailed(query, error))
-            return
+        rows = hub.search(query)
+        if self._newest is command:
+            self._emit(ModelsFound(query, tuple(rows), complete=False))
+            rows = hub.look_closer(rows)
         if query.hide_unsupported:
             rows = [row for row in rows if row.support != "unsupported"]
         if self._newest is command:
@@ -153,9 +163,4 @@ class HubService(QObject):
 
         rows = curated.models()
         self._emit(CuratedModels(tuple(rows), complete=False))
-        try:
-            rows = hub.look_closer(hub.facts(rows))
-        except AppError as error:
-            log.info("the list of models stays without the hub's facts: %s", error.message)
-            return
-        self._emit(CuratedModels(tuple(rows), complete=True))
+        self._emit(CuratedModels(tuple(hub.look_closer(hub.facts(rows))), complete=True))

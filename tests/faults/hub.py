@@ -36,7 +36,7 @@ class Fault:
     `where` is a pattern over the place of a request: whoami, search, info:REPO, resolve:REPO:FILE, cdn:REPO:FILE. `at`
     is the part of the whole file, 0 to 1, at which a body is struck. Kinds: slow (`rate` bytes a second), hang (for
     `seconds`), reset, cut (ends early as if whole), flip (one wrong byte), wrong_size, status (`status`, `headers`),
-    nonsense (a web page instead), loop (redirects to itself), call (`action`, and then all goes on).
+    nonsense (`body` instead, a web page by default), loop (redirects to itself), call (`action`, and then all goes on).
     """
 
     kind: str
@@ -48,6 +48,7 @@ class Fault:
     seconds: float = 3600.0
     rate: float = 1e6
     action: Callable[[], None] = lambda: None
+    body: bytes = b"<html>Please log in to this network</html>"
     struck: int = 0
 
 
@@ -175,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.kind == "loop":
             self._head(302, {"Location": self.path, "Content-Length": "0"})
         else:
-            self._send(b"<html>Please log in to this network</html>", {"Content-Type": "text/html"})
+            self._send(fault.body, {"Content-Type": "text/html"})
 
     def _error(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         stated = {"X-Error-Code": code, "X-Error-Message": message}

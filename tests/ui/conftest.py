@@ -45,6 +45,9 @@ class Bench:
 
     def rest(self) -> None:
         """Until the engine has nothing more to say and the widgets are laid out."""
+        if self.window.models_page.browser.detail.looking.isActive():
+            self.window.models_page.browser.detail.looking.stop()
+            self.window.models_page.browser.detail.on_looked()
         while self.hub.busy or (self.engine.busy and (not self.engine.hold or self.engine.stopping)):
             self.hub.answer()
             self.engine.on_step()
