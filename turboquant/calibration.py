@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import mlx.core as mx
 
+from turboquant.codec import MAX_NORM
+
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-14, 2.0**15  # normal float16 numbers
@@ -53,7 +55,7 @@ class Calibration:
             return min(rows, SEGMENT_MIN - (start - self.segment_starts[-1])), self.offsets[:, :, -1]
         share = rows if self.offsets is None else min(rows, SEGMENT)
         sample = keys[:, :, : share if share >= SEGMENT_MIN else SEGMENT].astype(mx.float32)
-        mean = sample.mean(axis=2).astype(mx.float16)
+        mean = mx.clip(sample.mean(axis=2), -MAX_NORM, MAX_NORM).astype(mx.float16)
         if self.channel_scale is None and self.query_power is not None:
             centred = sample - mean.astype(mx.float32)[:, :, None]
             key_power = mx.square(centred).mean(axis=2)

@@ -82,6 +82,9 @@ class ReferenceBackend:
         """
         batch, query_heads = queries.shape[:2]
         kv_heads = kv.tail_keys.view().shape[1]
+        raw = kv.body_values.count == 0 and kv.tail_keys.view().dtype == queries.dtype
+        if raw and not soft_cap and not kv.hidden and not kv.first_keys.count:  # where they lie: nothing to lay out
+            return _attend_laid_out(queries, kv.tail_keys.view(), kv.tail_values.view(), scale, mask, sinks)
         group = query_heads // kv_heads
         per_head = 2 * batch * kv.visible * queries.shape[-1] * mx.float32.size
         step = max(1, min(kv_heads, WORKING_BYTES // max(per_head, 1)))
