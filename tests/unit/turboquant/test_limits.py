@@ -106,7 +106,7 @@ def test_a_large_key_bias_is_borne(pairs: str, starter: Any, texts: dict[str, li
     turbo4 = parse("turbo4")
     on, off = evaluate(model, [ids], PROMPT, 96, [Variant(turbo4), Variant(turbo4, calibrate=False)])
     assert on.kld <= 0.02
-    assert off.kld > 5 * on.kld, "otherwise nothing was at stake"
+    assert off.kld > 10 * on.kld, "otherwise nothing was at stake"
 
 
 @pytest.mark.slow
