@@ -58,12 +58,16 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class LayerVerdict:
-    """What one layer's cache does: the scheme it is compressed with, or the reason why it isn't."""
+    """What one layer's cache does: the scheme it is compressed with, or the reason why it isn't.
+
+    `note`: what isn't as usual in how it is compressed.
+    """
 
     index: int
     kind: str
     scheme: str | None
     reason: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)

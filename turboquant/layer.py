@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -14,7 +14,7 @@ from turboquant.key_bias import KeyBias
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
-from turboquant.split import SplitCodec, split_key_codec
+from turboquant.split import SplitCodec, can_split, split_key_codec
 
 NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
 
@@ -105,6 +105,19 @@ class Layer:
     @property
     def can_pack(self) -> bool:
         return self.scheme.compresses and not self.reason
+
+    @property
+    def note(self) -> str:
+        """Why keys aren't split although the policy would (split.py); empty where they are, or nothing is packed yet."""
+        if not self.can_pack or self.scheme.key_bits not in self.policy.split:
+            return ""
+        if self.shape and not can_split(self.shape[2]):
+            return f"keys stay uniform: half of {self.shape[2]} channels can't be rotated"
+        if not self.body_keys.count or isinstance(cast(PackedBuffer, self.body_keys).codec, SplitCodec):
+            return ""
+        if self.calibration.channel_scale is None:
+            return "keys stay uniform: too little is known of keys and queries"
+        return "keys stay uniform: their channels matter too much alike"
 
     # ------------------------------------------------------------------ bytes and arrays
 

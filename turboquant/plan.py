@@ -22,12 +22,16 @@ _REASON = "turboquant_reason"  # set on mlx-lm's own caches, so that a list of c
 
 @dataclass(frozen=True)
 class LayerReport:
-    """One layer: the class of its cache, and the scheme it packs with or the reason why it doesn't."""
+    """One layer: the class of its cache, and the scheme it packs with or the reason why it doesn't.
+
+    `note`: what isn't as usual in how it packs.
+    """
 
     index: int
     kind: str
     scheme: str | None
     reason: str
+    note: str = ""
 
 
 def make_cache(
@@ -105,9 +109,10 @@ def describe(caches: list[Any]) -> list[LayerReport]:
         if isinstance(cache, TurboQuantCache):
             kind, reason = "sliding window" if cache.window else "attention", cache.reason
             scheme = None if reason else cache.scheme.name
+            reports.append(LayerReport(i, kind, scheme, reason, cache.note))
         else:
-            kind, reason, scheme = type(cache).__name__, getattr(cache, _REASON, "not planned by turboquant"), None
-        reports.append(LayerReport(i, kind, scheme, reason))
+            reason = getattr(cache, _REASON, "not planned by turboquant")
+            reports.append(LayerReport(i, type(cache).__name__, None, reason))
     return reports
 
 

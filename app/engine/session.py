@@ -174,7 +174,7 @@ class Session:
     def planned(self) -> CachePlanned:
         layers = plan.describe(self.caches)
         return CachePlanned(
-            self.conversation_id, tuple(LayerVerdict(at.index, at.kind, at.scheme, at.reason) for at in layers)
+            self.conversation_id, tuple(LayerVerdict(at.index, at.kind, at.scheme, at.reason, at.note) for at in layers)
         )
 
     def sample(self) -> MemorySample:

@@ -269,7 +269,10 @@ class Engagement(QWidget):
                 )
             self.detail.setText("\n".join(self._reasons() + self._raw_tokens(sample)))
         if self._layers:
-            rows = [f"{layer.index + 1}: {layer.scheme or layer.reason}" for layer in self._layers]
+            rows = [
+                f"{layer.index + 1}: {layer.scheme or layer.reason}{layer.note and f' ({layer.note})'}"
+                for layer in self._layers
+            ]
             tip = self.tr("Layers") + "\n" + "\n".join(rows)
         self.detail.setVisible(bool(self.detail.text()))
         self.setToolTip(tip)

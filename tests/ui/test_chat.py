@@ -786,7 +786,10 @@ def test_layers_that_are_not_compressed_say_why(bench: Bench) -> None:
     sample = ev.MemorySample(bench.chat.current, "turbo4", 100, 1, 1, 1, 40, 28, 30, 1, 1, 1)
     layers = tuple(
         ev.LayerVerdict(i, "KVCache", None if i < 2 else "turbo4", "head dim 20 can't be packed" if i < 2 else "")
-        for i in range(30)
+        for i in range(29)
+    )
+    layers += (
+        ev.LayerVerdict(29, "KVCache", "turbo4", note="keys stay uniform: half of 66 channels can't be rotated"),
     )
     bench.engine.event_emitted.emit(ev.CachePlanned(bench.chat.current, layers))
     bench.engine.event_emitted.emit(sample)
@@ -794,6 +797,7 @@ def test_layers_that_are_not_compressed_say_why(bench: Bench) -> None:
     assert shown.headline.text() == "28 of 30 layers turbo4"
     assert "2: head dim 20 can't be packed" in shown.detail.text()
     assert shown.toolTip().count("\n") == 30
+    assert "30: turbo4 (keys stay uniform: half of 66 channels can't be rotated)" in shown.toolTip()
     assert shown.dot() == theme.colors().warn
 
 

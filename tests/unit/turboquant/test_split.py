@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.cache_kit import attend, attention, decoded, normal
+from turboquant import plan
 from turboquant.cache import TurboQuantCache
 from turboquant.calibration import WORTH_SPLITTING
 from turboquant.codebook import mean_squared_error
@@ -127,14 +128,21 @@ def test_scores_are_more_exact_than_with_uniform_keys_of_the_same_bytes(bits: in
 def test_without_statistics_or_with_an_unfit_dimension_keys_stay_uniform() -> None:
     plain = TurboQuantCache("turbo3", policy=SPLIT, calibrate=False)
     odd = TurboQuantCache("turbo3", policy=SPLIT)
-    for cache, dim in ((plain, 64), (odd, 66)):
+    for cache, dim, why in ((plain, 64, "too little is known"), (odd, 66, "half of 66 channels")):
         x = normal(1, 2, 300, dim)
         cache.update_and_fetch(x, x)
         attend(cache, x)
         cache.compress()
         assert isinstance(cache.body_keys, PackedBuffer)
         assert not isinstance(cache.body_keys.codec, SplitCodec)
+        assert why in plan.describe([cache])[0].note
     assert not can_split(66)
+    for scheme, policy in (("turbo8", SPLIT), ("turbo0v4", SPLIT), ("turbo3", Policy(split=())), ("none", SPLIT)):
+        cache = TurboQuantCache(scheme, policy=policy)
+        cache.update_and_fetch(x, x)
+        attend(cache, x)
+        cache.compress()
+        assert plan.describe([cache])[0].note == "", "none of these was to be split"
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
@@ -147,6 +155,7 @@ def test_where_channels_are_alike_keys_stay_uniform_because_splitting_would_lose
     assert isinstance(cache.body_keys, PackedBuffer)
     assert not isinstance(cache.body_keys.codec, SplitCodec)
     assert cache.calibration.channel_scale is not None
+    assert "too much alike" in cache.note
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
