@@ -407,9 +407,7 @@ class _Scribe:
                 code.setFontFixedPitch(True)
                 code.setBackground(QColor(self._colors.code))
                 self.cursor.insertText(token.content, code)
-            elif token.type == "softbreak":
-                self.cursor.insertText(" ", current)
-            elif token.type == "hardbreak":
+            elif token.type in ("softbreak", "hardbreak"):  # as in other chats: models write verses without two spaces
                 self.cursor.insertText("\u2028", current)
             elif token.type == "image":
                 # Never fetched: the address is a link that the reader may follow.

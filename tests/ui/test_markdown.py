@@ -207,3 +207,10 @@ def test_code_boxes_are_not_cut_off(qtbot: QtBot, text: str) -> None:
     box = pane._code_box(block)
     assert box.top() >= 0
     assert box.bottom() <= pane.height()
+
+
+def test_lines_of_a_verse_stay_lines(qtbot: QtBot) -> None:
+    pane = TextPane()
+    qtbot.addWidget(pane)
+    MarkdownWriter(pane.document()).complete("In the depths,\na beast.\n\n- one\n  more")
+    assert [block[0] for block in blocks(pane.document())] == ["In the depths,\u2028a beast.", "one\u2028more"]
