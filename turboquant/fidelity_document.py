@@ -66,9 +66,9 @@ The *source* is the implementation for Swift in mlx-swift-lm; its figures are th
 They are of other models and of WikiText-2, so only the order of magnitude compares."""
 
 
-_MODELS = """`.venv/bin/python -m tests.evaluation_models FOLDER` makes the models beside the starter: Gemma 3 270M, whose
-windows are packed too, and `key-bias-…`, the starter as a Qwen2 whose keys have a constant of norm 600 beside contents of
-20, as in Qwen2.5, in the slow, the fast or all pairs of RoPE."""
+_MODELS = """`.venv/bin/python -m tests.evaluation_models FOLDER` makes the models beside the starter: Gemma 3 270M,
+whose windows are packed too, and `key-bias-…`, the starter as a Qwen2 whose keys have a constant of norm 600 beside
+contents of 20, as in Qwen2.5, in the slow, the fast or all pairs of RoPE."""
 
 
 def _models(runs: Runs) -> Iterable[str]:
