@@ -183,27 +183,43 @@ class DownloadsButton(QToolButton):
 
 
 class DownloadNews(QObject):
-    """Tells what became of a download, above the chat. `load_wanted(path)`."""
+    """Tells what became of downloads, above the chat: one notice for those that are done, one for those that failed.
+    `load_wanted(path)`.
+    """
 
     load_wanted = Signal(str)
 
     def __init__(self, hub: Hub, models: ModelLink, notices: NoticeBar, parent: QObject) -> None:
         super().__init__(parent)
         self._models, self._notices = models, notices
-        self._told: dict[str, str] = {}  # by the model's folder: what was said
+        self._told: dict[str, tuple[str, list[hv.DownloadStatus]]] = {}  # by state: what stands there, and of which
         hub.download_ended.connect(self.on_ended)
         models.changed.connect(self.on_model_changed)
 
     def on_ended(self, status: hv.DownloadStatus) -> None:
+        text, told = self._told.get(status.state, ("", []))
+        others = [other for other in told if other.repo_id != status.repo_id and text in self._notices.texts()]
+        self._notices.dismiss(text)
+        words = self._words(status, len(others))
+        self._told[status.state] = words, [*others, status]
+        if status.state == "done":
+            self._notices.show_notice(words, self.tr("Load"), partial(self.load_wanted.emit, status.path))
+        else:
+            self._notices.show_notice(words)
+
+    def _words(self, status: hv.DownloadStatus, others: int) -> str:
+        """Of the last that ended; the others are counted, the card lists them."""
         name = short_name(status.repo_id)
         if status.state == "done":
-            words = self.tr("{0} is downloaded and verified.").format(name)
-            self._told[status.path] = words
-            self._notices.show_notice(words, self.tr("Load"), partial(self.load_wanted.emit, status.path))
-        elif status.error is not None:
-            self._notices.show_notice(self.tr("{0}: {1}").format(name, status.error))
+            if others:
+                return self.tr("{0} and {1} more are downloaded and verified.").format(name, formats.count(others))
+            return self.tr("{0} is downloaded and verified.").format(name)
+        if others:
+            name = self.tr("{0} and {1} more downloads failed").format(name, formats.count(others))
+        return self.tr("{0}: {1}").format(name, status.error or self.tr("It failed."))
 
     def on_model_changed(self) -> None:
         """What is loaded needn't be offered any more."""
-        if self._models.model is not None:
-            self._notices.dismiss(self._told.pop(self._models.model.path, ""))
+        text, told = self._told.get("done", ("", []))
+        if self._models.model is not None and told and told[-1].path == self._models.model.path:
+            self._notices.dismiss(text)

@@ -91,6 +91,7 @@ class NoticeBar(QWidget):
             notice = Notice(text, self, action, on_action, timeout_s)
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)
+            notice.show()  # now: in a bar that is shown already, the layout would do it later
             self.show()
             return notice
         return None

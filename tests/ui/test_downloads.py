@@ -353,3 +353,37 @@ def test_a_model_that_fails_to_load_is_explained_in_the_chat(bench: Bench) -> No
     assert "It is damaged. Download it again." in bench.window.notices.texts()
     assert bench.chat.model is not None
     assert bench.chat.model.path == MODEL
+
+
+# ---------------------------------------------------------------- many at once
+
+
+def test_many_that_end_are_told_together(bench: Bench) -> None:
+    hub, notices = bench.hub, bench.window.notices
+    for name in "abc":
+        hub.advance(f"x/{name}", total_bytes=10)
+        hub.advance(f"x/{name}", state="done", done_bytes=10, path=f"/models/{name}")
+    assert notices.texts() == ["c and 2 more are downloaded and verified."]
+    for name in "de":
+        hub.advance(f"x/{name}")
+        hub.advance(f"x/{name}", state="failed", error=AppError("No network.", "Check it."))
+    assert notices.texts()[1:] == ["e and 1 more downloads failed: No network. Check it."]
+    notices.dismiss(notices.texts()[0])
+    hub.advance("x/f")
+    hub.advance("x/f", state="done", path="/models/f")
+    assert notices.texts()[1:] == ["f is downloaded and verified."], "what was dismissed isn't told again"
+
+
+def test_of_many_files_those_that_are_not_whole_are_shown(downloading: Bench) -> None:
+    files = tuple(hv.FileProgress(f"{n}.json", 5, 10, verified=n < 30) for n in range(40))
+    downloading.hub.advance(QWEN, files=files)
+    shown = row(downloading)
+    shown.files_button.click()
+    lines = shown.files.text().splitlines()
+    assert [line.split(" ")[0] for line in lines[:10]] == [f"{n}.json" for n in range(30, 40)]
+    assert lines[-1] == "and 28 more"
+
+
+def test_a_name_from_the_hub_is_no_markup(bench: Bench) -> None:
+    bench.hub.advance("x/<b>bold</b>")
+    assert row(bench, "x/<b>bold</b>").title.textFormat() == Qt.TextFormat.PlainText

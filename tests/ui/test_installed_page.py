@@ -252,6 +252,7 @@ def test_deleting_asks_first(
     asked = answer(monkeypatch, choice)
     shelf.side.list.setFocus()
     QTest.keyClick(shelf.side.list, Qt.Key.Key_Delete)
+    assert snapshot.exists(), "nothing is deleted under a download"
     shelf.bench.rest()  # the download lets go of it
     shelf.qtbot.waitUntil(lambda: shelf.page.on_this_computer.models == () or choice == "Cancel")
     shelf.settle()

@@ -287,6 +287,15 @@ def test_a_fit_that_is_not_known_says_why(page: Bench) -> None:
     assert not fit_view.table.isVisible()
 
 
+def test_models_that_arrow_keys_pass_are_not_asked_for(page: Bench) -> None:
+    browser = page.window.models_page.browser
+    browser.list.setFocus()
+    for _ in range(3):
+        QTest.keyClick(browser.list, Qt.Key.Key_Down)
+    page.rest()
+    assert [command.repo_id for command in page.hub.asked(hv.Describe)] == [browser.list.current]
+
+
 def test_an_answer_about_another_model_is_not_shown(page: Bench) -> None:
     page.hub.hold = True
     choose(page, QWEN)
