@@ -13,6 +13,8 @@ from turboquant.codec import MAX_NORM
 
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
+SAMPLE_MIN = 16  # keys, below which nothing is said of a channel's power
+STILL = 1e-5  # of a head's power: less than 16-bit keys that vary have around their mean
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-14, 2.0**15  # normal float16 numbers
 # The upper half's share of the sum of rms q * rms k, from which splitting pays at every width: with u the share, the
 # error of a score goes from D(b) to 2 (u^2 D(b + 1) + (1 - u)^2 D(b - 1)), D the codebook's mean_squared_error.
@@ -47,7 +49,7 @@ class Calibration:
         """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).
 
         `keys` (B, H, n >= rows, D) are those keys and what newer ones are known. A segment opens where the last one is
-        long enough; the first also fixes the channel scale.
+        long enough; the body's first also fixes the channel scale, where enough keys are known.
         """
         if not self.enabled:
             return rows, None
@@ -56,9 +58,9 @@ class Calibration:
         share = rows if self.offsets is None else min(rows, SEGMENT)
         sample = keys[:, :, : share if share >= SEGMENT_MIN else SEGMENT].astype(mx.float32)
         mean = mx.clip(sample.mean(axis=2), -MAX_NORM, MAX_NORM).astype(mx.float16)
-        if self.channel_scale is None and self.query_power is not None:
-            centred = sample - mean.astype(mx.float32)[:, :, None]
-            key_power = mx.square(centred).mean(axis=2)
+        first = self.channel_scale is None and self.offsets is None
+        if first and self.query_power is not None and sample.shape[2] >= SAMPLE_MIN:
+            key_power = _power_around(mean.astype(mx.float32), sample)
             self.channel_scale, order, share_of_upper = _scale_and_order(self.query_power, key_power)
             self.channel_order = order if float(share_of_upper) >= WORTH_SPLITTING else None
         added = mean[:, :, None]
@@ -98,6 +100,17 @@ class Calibration:
     @property
     def nbytes(self) -> int:
         return sum(a.nbytes for a in self.arrays())
+
+
+def _power_around(mean: mx.array, keys: mx.array) -> mx.array:
+    """Mean squares (B, H, D) of keys (B, H, n, D) around their mean (B, H, D).
+
+    Of a head whose keys are all alike, as of one token repeated, those around zero: later keys won't be alike.
+    """
+    centred = mx.square(keys - mean[:, :, None]).mean(axis=2)
+    whole = mx.square(keys).mean(axis=(2, 3))[..., None]
+    still = centred.mean(axis=-1, keepdims=True) <= STILL * whole
+    return mx.where(still, mx.where(whole > 0, whole, 1.0), centred)
 
 
 def _scale_and_order(query_power: mx.array, key_power: mx.array) -> tuple[mx.array, mx.array, mx.array]:

@@ -108,7 +108,7 @@ class Layer:
 
     @property
     def note(self) -> str:
-        """Why keys aren't split although the policy would (split.py); empty where they are, or nothing is packed yet."""
+        """Why keys aren't split although the policy would (split.py); empty where they are, or none is packed yet."""
         if not self.can_pack or self.scheme.key_bits not in self.policy.split:
             return ""
         if self.shape and not can_split(self.shape[2]):
