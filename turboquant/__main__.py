@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     command = commands.add_parser("schemes", help="the schemes with their sizes")
-    command.add_argument("--head-dim", type=int, default=128)
+    command.add_argument("--head-dim", type=int, default=128, help="that bytes are counted for (%(default)s)")
     command.set_defaults(run=_schemes)
 
     measuring.add_commands(commands)
@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     inspecting.add_commands(commands)
 
     for command in commands.choices.values():
-        command.add_argument("--json", action="store_true")
+        command.add_argument("--json", action="store_true", help="everything, for programs")
     return parser
 
 

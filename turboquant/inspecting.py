@@ -19,8 +19,8 @@ def add_commands(commands: Any) -> None:
     """`commands`: what argparse's add_subparsers returned."""
     command = commands.add_parser("inspect", help="what each layer of a model keeps, and its bytes, without weights")
     command.add_argument("model", help="'starter', a folder with an MLX model, or a config.json")
-    command.add_argument("--scheme", default="turbo4", help="a scheme's name")
-    command.add_argument("--tokens", type=terminal.positive, default=4096, help="of one conversation")
+    command.add_argument("--scheme", default="turbo4", help="a scheme's name (%(default)s)")
+    command.add_argument("--tokens", type=terminal.positive, default=4096, help="of one conversation (%(default)s)")
     command.set_defaults(run=_inspect)
 
 

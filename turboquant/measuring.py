@@ -24,35 +24,45 @@ def add_commands(commands: Any) -> None:
     command = commands.add_parser("eval", help="perplexity and KL divergence of schemes on texts")
     command.add_argument("--model", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
     command.add_argument("--text", type=Path, nargs="+", required=True, help="UTF-8 text files")
-    command.add_argument("--prompt", type=terminal.positive, default=256, help="tokens that are prefilled")
-    command.add_argument("--tokens", type=terminal.positive, default=256, help="tokens that are fed one by one")
+    command.add_argument(
+        "--prompt", type=terminal.positive, default=256, help="tokens that are prefilled (%(default)s)"
+    )
+    command.add_argument("--tokens", type=terminal.positive, default=256, help="and fed one by one (%(default)s)")
     command.add_argument("--contexts", type=terminal.lengths, default=[], help="measure at these lengths instead")
     command.add_argument("--last", type=terminal.positive, help="means over the newest tokens only, by default all")
     _variants(command)
-    command.add_argument("--markdown", action="store_true")
+    command.add_argument("--markdown", action="store_true", help="a pipe table")
     command.set_defaults(run=_eval)
 
     command = commands.add_parser("needle", help="whether a code word is found again in a long text")
     command.add_argument("--model", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
     command.add_argument("--text", type=Path, required=True, help="a UTF-8 text file to hide it in")
-    command.add_argument("--contexts", type=terminal.lengths, default=[1024, 2048, 4096], help="lengths of prompts")
-    command.add_argument("--depths", type=_numbers, default=[0, 25, 50, 75, 100], help="per cent, separated by commas")
+    command.add_argument(
+        "--contexts", type=terminal.lengths, default=[1024, 2048, 4096], help="lengths of prompts %(default)s"
+    )
+    command.add_argument("--depths", type=_numbers, default=[0, 25, 50, 75, 100], help="per cent %(default)s")
     _variants(command)
-    command.add_argument("--markdown", action="store_true")
+    command.add_argument("--markdown", action="store_true", help="a pipe table")
     command.set_defaults(run=_needle)
 
     command = commands.add_parser("report", help="measure what docs/fidelity.md says, and write it")
     command.add_argument("--models", nargs="+", default=[STARTER], help="'starter' or folders with MLX models")
-    command.add_argument("--only", default="", help="sections to measure, separated by commas; 'nothing': just write")
-    command.add_argument("--texts", type=Path, default=Path("tests/data/texts"), help="a folder with .txt files")
-    command.add_argument("--data", type=Path, default=Path(__file__).with_name(fidelity.DATA))
-    command.add_argument("--out", type=Path, default=Path("docs/fidelity.md"))
+    command.add_argument(
+        "--only", default="", help="of schemes, models, contexts, cross, needle (all); 'nothing': just write the page"
+    )
+    command.add_argument(
+        "--texts", type=Path, default=Path("tests/data/texts"), help="a folder with .txt files (%(default)s)"
+    )
+    command.add_argument(
+        "--data", type=Path, default=Path(__file__).with_name(fidelity.DATA), help="where the figures are kept"
+    )
+    command.add_argument("--out", type=Path, default=Path("docs/fidelity.md"), help="the page (%(default)s)")
     command.set_defaults(run=_report)
 
 
 def _variants(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--schemes", default=COMMON, help="names, separated by commas")
-    command.add_argument("--calibrate", choices=("on", "off", "both"), default="on")
+    command.add_argument("--schemes", default=COMMON, help="names, separated by commas (%(default)s)")
+    command.add_argument("--calibrate", choices=("on", "off", "both"), default="on", help="key statistics (on)")
     command.add_argument("--tail", type=_not_negative, help="newest tokens that always stay raw, by default 32")
 
 

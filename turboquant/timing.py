@@ -21,12 +21,16 @@ RANDOM_MODEL = "3b"
 def add_commands(commands: Any) -> None:
     """`commands`: what argparse's add_subparsers returned."""
     command = commands.add_parser("bench", help="decode attention, or whole generation, side by side with MLX's own")
-    command.add_argument("--tokens", type=terminal.lengths, help="cache lengths, separated by commas")
-    command.add_argument("--schemes", default=SCHEMES, help="names, separated by commas")
-    command.add_argument("--repeats", type=terminal.positive, default=15)
-    command.add_argument("--head-dim", type=terminal.positive, default=128)
-    command.add_argument("--kv-heads", type=terminal.positive, default=8)
-    command.add_argument("--group", type=terminal.positive, default=4, help="query heads that share a kv head")
+    command.add_argument(
+        "--tokens", type=terminal.lengths, help="cache lengths, separated by commas (what fits in memory)"
+    )
+    command.add_argument("--schemes", default=SCHEMES, help="names, separated by commas (%(default)s)")
+    command.add_argument("--repeats", type=terminal.positive, default=15, help="turns of each (%(default)s)")
+    command.add_argument("--head-dim", type=terminal.positive, default=128, help="(%(default)s)")
+    command.add_argument("--kv-heads", type=terminal.positive, default=8, help="(%(default)s)")
+    command.add_argument(
+        "--group", type=terminal.positive, default=4, help="query heads that share a kv head (%(default)s)"
+    )
     command.add_argument(
         "--model",
         nargs="?",
@@ -34,7 +38,9 @@ def add_commands(commands: Any) -> None:
         help="tokens a second of whole generation: 'starter', a folder with an MLX model, or nothing for a random one "
         "of 28 layers in the shape of Llama 3.2 3B",
     )
-    command.add_argument("--new-tokens", type=terminal.positive, default=32, help="with --model: generated each time")
+    command.add_argument(
+        "--new-tokens", type=terminal.positive, default=32, help="with --model: generated each time (%(default)s)"
+    )
     command.set_defaults(run=_bench)
 
     command = commands.add_parser("selftest", help="every operation of this machine's backend against the reference")
@@ -105,7 +111,7 @@ def _selftest(options: argparse.Namespace) -> int:
     for check in selftest.run(options.full):
         checks.append(check)
         verdict = "ok" if check.ok else f"WRONG, at most {check.limit:.1g} is right"
-        line = f"{check.operation:10}  {check.case:50}  {check.ms:8.2f} ms  error {check.error:7.1e}  {verdict}"
+        line = f"{check.operation:10}  {check.case:58}  {check.ms:8.2f} ms  error {check.error:7.1e}  {verdict}"
         print(line, file=sys.stderr if options.json else sys.stdout, flush=True)
     backend, failed = backends.choose(), [check for check in checks if not check.ok]
     if options.json:
