@@ -68,8 +68,8 @@ class Forecast:
 
     def __init__(self, config: Mapping[str, Any], stored_bytes: int = 0, *, cpu: bool | None = None) -> None:
         """`stored_bytes` of the weight files, where known. `cpu`: whether MLX computes there; as it does by default."""
-        self._cpu = mx.default_device() == mx.cpu if cpu is None else cpu
-        dtype = mx.float32 if self._cpu else None  # as the loader does
+        self.on_cpu = mx.default_device() == mx.cpu if cpu is None else cpu
+        dtype = mx.float32 if self.on_cpu else None  # as the loader does
         model = inspect.build(config, dtype=dtype)
         try:
             traces = trace.examine(model)
@@ -80,7 +80,7 @@ class Forecast:
         except Exception as error:  # other people's code over other people's numbers: anything may come
             raise UnsupportedModel(f"The model can't run: {error!r}") from error
         self.context_tokens = support.context_tokens(config) or 0
-        self.work_bytes = _work_bytes(config, self._cpu)
+        self.work_bytes = _work_bytes(config, self.on_cpu)
         self.weights_bytes = self._weights_bytes(model, config, stored_bytes)
 
     def cache_bytes(self, scheme: str, tokens: int) -> int:
@@ -127,7 +127,7 @@ class Forecast:
         for module in model.modules():
             if type(module).__module__.endswith(_HEAD_MAY_GO) and config.get("tie_word_embeddings", True):
                 module.pop("lm_head", None)
-        if self._cpu:
+        if self.on_cpu:
             return _bytes(model)
         if stored_bytes and not {"vision_config", "audio_config"} & config.keys():
             return stored_bytes
@@ -195,7 +195,7 @@ def _verdict(
     if named.longest_tokens < short:
         named = max(found, key=lambda scheme: scheme.longest_tokens)
     least = min(forecast.needed_bytes(scheme.scheme, short) for scheme in found)
-    weights = f"{gigabytes(forecast.weights_bytes)} of weights"
+    weights = f"{gigabytes(forecast.weights_bytes)} of weights{' in float32' if forecast.on_cpu else ''}"
     if least > machine.usable_bytes:
         return "too large", (
             f"Too large for this machine: {weights} and a short conversation take {gigabytes(least)}, and models can "

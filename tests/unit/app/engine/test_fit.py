@@ -151,6 +151,11 @@ def test_the_verdict_says_numbers(total: float, available: float, limit: float, 
     assert words in found.words, found.words
 
 
+def test_weights_that_a_cpu_unpacks_are_called_so() -> None:
+    found = fit.fit(fit.Forecast(LLAMA_8B, cpu=True), machine(64 * GB, 60 * GB, 48 * GB))
+    assert found.words.startswith("Fits: 32.1 GB of weights in float32"), "more than the download's 4.5 GB"
+
+
 def test_lengths_and_schemes() -> None:
     found = fit.fit(forecast(), machine(16 * GB, 12 * GB, 12 * GB))
     assert found.lengths == (4096, 8192, 32768, 131072)
