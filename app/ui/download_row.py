@@ -63,6 +63,9 @@ class DownloadRow(QWidget):
         line.setSpacing(6)
         self.words = small_label("", self)
         self.words.setWordWrap(True)
+        policy = self.words.sizePolicy()
+        policy.setHorizontalPolicy(QSizePolicy.Policy.Ignored)  # a long path may not push the buttons out of the card
+        self.words.setSizePolicy(policy)
         line.addWidget(self.words, 1)
         self.files_button = quiet_button("", self)
         self.files_button.setCheckable(True)

@@ -45,6 +45,17 @@ def row(bench: Bench, repo_id: str = QWEN) -> DownloadRow:
 # ---------------------------------------------------------------- downloads
 
 
+def test_a_long_path_in_a_failure_leaves_the_buttons_in_the_card(downloading: Bench) -> None:
+    card = downloading.window.downloads_button.card
+    error = HubError("A file couldn't be written (/" + "0" * 80 + ").", "Try again.")
+    downloading.hub.advance(QWEN, state="failed", error=error)
+    downloading.window.downloads_button.click()
+    downloading.rest()
+    for button in (row(downloading).go_on, row(downloading).cancel):
+        assert button.isVisible()
+        assert card.rect().contains(button.mapTo(card, button.rect().bottomRight())), "not cut off"
+
+
 def test_a_download_is_seen_on_every_page(downloading: Bench) -> None:
     window = downloading.window
     assert downloading.hub.asked(hv.Download) == [hv.Download(QWEN)]
