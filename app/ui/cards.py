@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.ui import formats, theme
 
@@ -102,6 +102,14 @@ class Card(QWidget):
             button.setProperty("role", "primary")
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         return button
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Buttons that don't fit beside each other stand below each other."""
+        super().resizeEvent(event)
+        shown = [button for button in self.findChildren(QPushButton) if not button.isHidden()]
+        needed = sum(button.sizeHint().width() + self._buttons.spacing() for button in shown)
+        row, stack = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._buttons.setDirection(row if needed <= self.column.contentsRect().width() else stack)
 
     def hide_buttons(self) -> None:
         for button in self.findChildren(QPushButton):

@@ -130,6 +130,8 @@ class InstalledDetail(DetailPane):
         self.cancel.setVisible(busy)
         self.bar.setVisible(busy)
         words = " ".join(part for part in (model.reason, model.repair) if part)
+        if action == "download" and self.place.row is not None:
+            words = model.reason  # the repair is under way
         if not words and self._checked == model.path:
             words = self.tr("Every byte is as the hub has it")
         tone: Tone = "muted" if action == "import" else TONES[model.state]

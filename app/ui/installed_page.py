@@ -141,7 +141,8 @@ class InstalledPage(QWidget):
         self.nothing.setText(words if self._installed.listed else self.tr("Looking for models…"))
         self.nothing.setVisible(not rows)
         size = formats.data_size(sum(model.disk_bytes for model in found))
-        self.total.setText(self.tr("{0} models, {1} on disk").format(len(found), size) if found else "")
+        words = self.tr("{0} models, {1} on disk") if len(found) > 1 else self.tr("{0} model, {1} on disk")
+        self.total.setText(words.format(len(found), size) if found else "")
         self._show_detail()
 
     def entry(self, model: InstalledModel) -> Entry:

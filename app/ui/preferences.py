@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.settings import Settings
@@ -67,6 +67,12 @@ class Preferences(QDialog):
         words.setWordWrap(True)
         column.addWidget(words)
         return box
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:  # what the hub says of the account may take another line
+            self.resize(self.width(), max(self.height(), self.heightForWidth(self.width())))
+        return done
 
     def begin(self) -> None:
         self.account.begin()

@@ -14,6 +14,7 @@ from app import hub_events as hv
 from app.errors import AppError, HubError
 from app.events import LoadModel, ModelFailed, ModelLoading, ModelUnloaded, UnloadModel
 from app.ui.download_row import DownloadRow
+from app.ui.preferences import Preferences
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import MODEL
 from tests.ui.fake_hub import FakeHub
@@ -230,6 +231,20 @@ def test_a_token_that_the_hub_refuses_stays_in_the_field(bench: Bench) -> None:
     bench.rest()
     assert box.status.text == "The hub doesn't know this token. Make a new one."
     assert box.field.text() == "hf_wrong"
+
+
+def test_a_long_answer_about_the_account_is_read_whole(bench: Bench) -> None:
+    bench.window.on_preferences()
+    bench.rest()
+    bench.hub.token_error = HubError(
+        "The hub doesn't accept the token: it is wrong or expired. " * 4, "Make a new one."
+    )
+    preferences = bench.window.findChild(Preferences)
+    QTest.keyClicks(preferences.account.field, "hf_wrong")
+    preferences.account.save.click()
+    bench.rest()
+    label = preferences.account.status.label
+    assert label.height() >= label.heightForWidth(label.width())
 
 
 def test_a_token_from_outside_is_not_the_programs_to_remove(bench: Bench) -> None:

@@ -343,6 +343,17 @@ def test_what_stands_in_the_way_of_a_gated_model(
 # ---------------------------------------------------------------- looks
 
 
+def test_buttons_of_a_narrow_card_are_whole(page: Bench) -> None:
+    error = HubError("Wrong token.", "Make a new one.", kind="bad_token", page="https://hub/tokens")
+    page.hub.offline = error
+    browser = page.window.models_page.browser
+    browser.on_again()
+    page.rest()
+    buttons = browser.trouble.findChildren(QPushButton)
+    assert len(buttons) == 3
+    assert all(button.width() >= button.sizeHint().width() for button in buttons)
+
+
 def test_list_and_details_take_turns_in_a_narrow_window(page: Bench) -> None:
     browser = page.window.models_page.browser
     page.window.resize(640, 480)
