@@ -47,8 +47,11 @@ def filled(
 def test_attention_equals_decode_then_attend(scheme: str, tokens: int, group: int, rows: int) -> None:
     cache = filled(scheme, tokens, group=group, rows=rows)
     assert cache.offset == tokens
-    queries = normal(1, 2 * group, min(rows, tokens), 64, seed=9)
-    ours = cache.attend(queries, 0.125, "causal" if queries.shape[2] > 1 else None)
+    length = min(rows, tokens)
+    if cache.packing and len(list(cache.steps(length))) > 1:
+        length = 1  # a block falls due within the step: then each row sees a state of its own (test_drafts)
+    queries = normal(1, 2 * group, length, 64, seed=9)
+    ours = cache.attend(queries, 0.125, "causal" if length > 1 else None)
     exact = attention(np.array(queries, np.float64), *decoded(cache), 0.125)
     assert ours.dtype == queries.dtype
     assert np.abs(np.array(ours) - exact).max() < 1e-3
