@@ -3,39 +3,21 @@
 Every routed model calls `mlx_lm.models.base.scaled_dot_product_attention`, under its own name for it. Replacing that
 function's code, not the name, reaches modules imported before and after alike. Gemma 2 and Gear cap their scores in
 attention of their own, which is replaced where they look it up.
-
-A call belongs to the cache whose keys it brings, whatever cache it names: layers that share another layer's keys and
-values pass the arrays that the other's cache returned, with no cache or with one of their own.
 """
 
 from __future__ import annotations
 
-import weakref
 from types import FunctionType
-from typing import Any
 
-import mlx.core as mx
 from mlx_lm.models import base, gear, gemma2
 from mlx_lm.models import cache as mlx_lm_cache
 
+from turboquant.batch import BatchedCache
+from turboquant.cache import TurboQuantCache
+from turboquant.lending import owner
+
 _PLAIN = "_turboquant_plain_attention"
 _gear_plain, _gemma2_plain = gear._softcap_attention, gemma2.Attention.__call__
-
-_lent: dict[int, tuple[weakref.ref[mx.array], weakref.ref[Any]]] = {}  # by the array's id, as long as it lives
-
-
-def lend(cache: Any, keys: mx.array) -> None:
-    """Remember that `keys`, which `cache` hands to the model, stand for what it holds."""
-    number = id(keys)
-    _lent[number] = weakref.ref(keys, lambda _: _lent.pop(number, None)), weakref.ref(cache)
-
-
-def owner(keys: mx.array, cache: Any) -> Any:
-    """The cache that attends for a call with these `keys` and this `cache`; None where mlx-lm does."""
-    array, lender = _lent.get(id(keys), (None, None))
-    if array is not None and lender is not None and array() is keys:
-        return lender()
-    return cache if hasattr(cache, "attend_fetched") else None
 
 
 def _routed(queries, keys, values, cache, scale, mask, sinks=None):  # type: ignore[no-untyped-def]
@@ -85,10 +67,9 @@ def install() -> None:
     """Route mlx-lm's attention through caches that attend themselves; doing it again changes nothing.
 
     Its trim_prompt_cache asks a cache with `can_trim` about the number. Its load_prompt_cache, which looks classes up
-    in its own module, finds TurboQuantCache.
+    in its own module, finds TurboQuantCache; its batch generation, which asks the first of several caches to `merge`
+    them, gets a BatchedCache.
     """
-    from turboquant.cache import TurboQuantCache
-
     if hasattr(base, _PLAIN):
         return
     shared = base.scaled_dot_product_attention
@@ -101,3 +82,4 @@ def install() -> None:
     gemma2.Attention.__call__ = _gemma2
     mlx_lm_cache.trim_prompt_cache.__code__ = _trim.__code__
     mlx_lm_cache.TurboQuantCache = TurboQuantCache
+    setattr(TurboQuantCache, "merge", BatchedCache.merge)  # noqa: B010 (the batch knows the cache, not the other way)

@@ -8,15 +8,13 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
-from turboquant import attention
-
-if TYPE_CHECKING:
-    from turboquant.cache import TurboQuantCache
+from turboquant.cache import TurboQuantCache
+from turboquant.lending import lend
 
 _made: dict[int, tuple[weakref.ref[mx.array], int | None]] = {}  # masks by their id, as long as they live: window_size
 
@@ -148,7 +146,7 @@ class BatchedCache:
         assert known.shape is not None
         nothing = mx.array(float("nan"), known.model_dtype)
         keys, values = (mx.broadcast_to(nothing, (*self._fetched, dim)) for dim in known.shape[2:])
-        attention.lend(self, keys)
+        lend(self, keys)
         return keys, values
 
     # ------------------------------------------------------------------ attention

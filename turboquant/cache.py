@@ -13,10 +13,10 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import create_attention_mask
 
-from turboquant import attention, windows
-from turboquant.batch import BatchedCache
+from turboquant import windows
 from turboquant.codec import MAX_NORM
 from turboquant.errors import TurboQuantError
+from turboquant.lending import lend
 from turboquant.packing import Packing
 from turboquant.schemes import NONE, Scheme, parse
 from turboquant.segments import Buffer, Policy
@@ -66,11 +66,6 @@ class TurboQuantCache(Packing):
             return windows.mask(N, offset, self.window, window_size, return_array)
         return create_attention_mask(N, offset=offset, return_array=return_array, window_size=window_size)
 
-    @classmethod
-    def merge(cls, caches: list[TurboQuantCache]) -> BatchedCache:
-        """A batch of these sequences' caches, for mlx-lm's batch generation."""
-        return BatchedCache.merge(caches)
-
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Add keys (B, H, L, Dk) and values (B, H, L, Dv); returns `keys_and_values`."""
         shape = (keys.shape[0], keys.shape[1], keys.shape[-1], values.shape[-1])
@@ -112,7 +107,7 @@ class TurboQuantCache(Packing):
         else:
             keys = self._raw_in_sight(self.first_keys, self.tail_keys)
             values = self._raw_in_sight(self.first_values, self.tail_values)
-        attention.lend(self, keys)
+        lend(self, keys)
         return keys, values
 
     def _raw_in_sight(self, first: Buffer, tail: Buffer) -> mx.array:

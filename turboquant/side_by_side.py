@@ -15,10 +15,10 @@ import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx.utils import tree_map
 
-from turboquant import attention
 from turboquant.cache import TurboQuantCache
 from turboquant.calibration import Calibration
 from turboquant.errors import TurboQuantError
+from turboquant.lending import lend
 from turboquant.plan import make_cache
 from turboquant.schemes import NONE, Scheme
 from turboquant.segments import Policy
@@ -57,7 +57,7 @@ class SideBySide:
         shares = zip(self.caches, mx.split(keys, len(self.caches)), mx.split(values, len(self.caches)), strict=True)
         self._fetched = [cache.update_and_fetch(k, v) for cache, k, v in shares]
         self._given = keys, values
-        attention.lend(self, keys)
+        lend(self, keys)
         return keys, values
 
     def keys_and_values(self) -> tuple[mx.array, mx.array]:

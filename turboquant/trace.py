@@ -15,7 +15,7 @@ import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx_lm.models.cache import ArraysCache, CacheList, make_prompt_cache
 
-from turboquant import attention
+from turboquant.lending import lend
 
 STEPS = (3, 1)  # rows of a traced prompt and of a decode step: some models take another path for one row
 LENGTHS = (1024, 2048)  # tokens at which a cache of a model's own kind is looked at: past its window, if it has one
@@ -115,7 +115,7 @@ class _Watched:
         self.lent = ()
         fetched = super().update_and_fetch(keys, values)  # type: ignore[misc]
         self.lent = _numbered(fetched[0], 0), _numbered(fetched[1], 1)
-        attention.lend(self, self.lent[0])
+        lend(self, self.lent[0])
         self.seen["kv_heads"], self.seen["dtype"], self.seen["reads"] = keys.shape[1], keys.dtype, 0
         self.seen["key_dim"], self.seen["value_dim"] = keys.shape[-1], values.shape[-1]
         return self.lent
