@@ -4,7 +4,7 @@ PY := .venv/bin/python
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed: no $(PYTHON) was found."; exit 1; }; \
 	$(PYTHON) packaging/setup_env.py
 
-.PHONY: run demo test test-slow lint bench screenshots
+.PHONY: run demo test test-slow test-long lint bench screenshots
 
 run:  ## the window; without a display, the scripted chat with its pictures and numbers in demo/
 	$(SETUP) --starter
@@ -19,9 +19,13 @@ test:
 	$(SETUP) --extras dev
 	@$(PY) -m pytest
 
-test-slow:  ## what takes long
+test-slow:  ## what takes more than seconds
 	$(SETUP) --extras dev
 	@$(PY) -m pytest -m slow
+
+test-long:  ## what takes minutes: every scheme on every family, quality on every text, a real GGUF file
+	$(SETUP) --extras dev
+	@$(PY) -m pytest -m long
 
 lint:
 	$(SETUP) --extras dev

@@ -31,7 +31,7 @@ COMPRESSING = [scheme.name for scheme in SCHEMES if scheme.compresses]
 LOSSY = [name for name in COMPRESSING if name != "turbo8"]
 STEPWISE = {"plamo3"}  # its masks of several rows are a token wider than those of one: only the same steps agree
 ALWAYS = [(name, scheme) for i, name in enumerate(NAMES) for scheme in ("turbo8", LOSSY[i % len(LOSSY)])]
-SLOW = [(name, scheme) for name in NAMES for scheme in COMPRESSING if (name, scheme) not in ALWAYS]
+MORE = [(name, scheme) for name in NAMES for scheme in COMPRESSING if (name, scheme) not in ALWAYS]
 
 
 @pytest.mark.parametrize(("name", "scheme"), ALWAYS)
@@ -39,8 +39,8 @@ def test_a_conversation_is_as_exact_as_the_codec(name: str, scheme: str, tmp_pat
     Conversation(name, parse(scheme)).run(tmp_path / "cache")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "scheme"), SLOW)
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "scheme"), MORE)
 def test_a_conversation_is_as_exact_as_the_codec_under_every_scheme(name: str, scheme: str, tmp_path: Path) -> None:
     if not plan.packable(plan.make_cache(families.tiny(name), scheme, policy=POLICY)):
         pytest.skip("no layer of this module is packed: every scheme is the same")

@@ -73,7 +73,7 @@ def test_genesis_stays_within_the_limits(starter: Any, texts: dict[str, list[int
         assert one.kv_used_bytes == one.packed_bytes + one.raw_bytes + one.statistics_bytes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_calibration_pays_on_every_text_whatever_the_prompt(starter: Any, texts: dict[str, list[int]]) -> None:
     """Each text behind its own beginning, and behind that of the next: one that says nothing of it."""
     names = list(texts)
@@ -91,7 +91,7 @@ def test_calibration_pays_on_every_text_whatever_the_prompt(starter: Any, texts:
     assert all(means[scheme, True] < 0.6 * means[scheme, False] for scheme in COMPARED)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_calibration_does_not_grow_stale(starter: Any, texts: dict[str, list[int]]) -> None:
     found = evaluate(starter[0], [texts["genesis"]], PROMPT, 0, compared(), contexts=[2048], last=192)
     kld = divergences(found)
@@ -99,7 +99,9 @@ def test_calibration_does_not_grow_stale(starter: Any, texts: dict[str, list[int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pairs", PAIRS)
+@pytest.mark.parametrize(
+    "pairs", [pytest.param(name, marks=() if name == "all" else pytest.mark.long) for name in PAIRS]
+)
 def test_a_large_key_bias_is_borne(pairs: str, starter: Any, texts: dict[str, list[int]]) -> None:
     ids = texts["genesis"]
     model = with_key_bias(starter[0], ids[:PROMPT], PAIRS[pairs])

@@ -13,7 +13,7 @@ from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 from app.engine.gguf import import_gguf
 from tests.evaluation_models import gemma_gguf
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TEXT = (
     "In the beginning God created the heaven and the earth. And the earth was without form, and void; and darkness was "

@@ -43,7 +43,7 @@ QUICK = ("none", "turbo4", "turbo0v4")
             scheme.name,
             length,
             id=f"{scheme}-{name}",
-            marks=() if name == "long" or scheme.name in QUICK else pytest.mark.slow,
+            marks=() if scheme.name in QUICK else pytest.mark.slow,
         )
         for scheme in SCHEMES
         for name, length in LENGTHS.items()
