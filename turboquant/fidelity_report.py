@@ -28,7 +28,7 @@ from turboquant.terminal import Rows
 from turboquant.trace import examine
 from turboquant.version import __version__
 
-PROMPT, TOKENS, CROSS_TOKENS = 256, 256, 128
+PROMPT, TOKENS = 256, 256
 COMPARED = ("turbo4", "turbo3", "turbo2")
 CONTEXTS, LAST = (512, 1024, 2048, 4096), 512
 NEEDLE_LENGTHS, NEEDLE_DEPTHS = (512, 1024, 2048, 4096), (0, 10, 25, 50, 75, 90, 100)
@@ -78,8 +78,8 @@ def _schemes(bench: Bench) -> Rows:
 
 
 def _models(bench: Bench) -> Rows:
-    turbo4 = parse("turbo4")
-    return bench.run(bench.ids, {"": [Variant(parse("none")), Variant(turbo4), Variant(turbo4, calibrate=False)]})
+    wanted = [Variant(parse(name)) for name in ("none", "turbo0v4", "turbo4")]
+    return bench.run(bench.ids, {"": [*wanted, Variant(parse("turbo4"), calibrate=False)]})
 
 
 def _contexts(bench: Bench) -> Rows:
@@ -93,7 +93,7 @@ def _cross(bench: Bench) -> Rows:
     measured: Rows = []
     for prompt, ids in bench.ids.items():
         changed = {name: ids[:PROMPT] + own[PROMPT:] for name, own in bench.ids.items()}
-        measured += [row | {"prompt": prompt} for row in bench.run(changed, {"": variants}, tokens=CROSS_TOKENS)]
+        measured += [row | {"prompt": prompt} for row in bench.run(changed, {"": variants})]
     return measured
 
 

@@ -93,7 +93,7 @@ def test_calibration_pays_on_every_text_whatever_the_prompt(starter: Any, texts:
 
 @pytest.mark.long
 def test_calibration_does_not_grow_stale(starter: Any, texts: dict[str, list[int]]) -> None:
-    found = evaluate(starter[0], [texts["genesis"]], PROMPT, 0, compared(), contexts=[2048], last=192)
+    found = evaluate(starter[0], [texts["genesis"]], PROMPT, 0, compared(), contexts=[1536], last=128)
     kld = divergences(found)
     assert all(kld[scheme, True] <= kld[scheme, False] for scheme in COMPARED)
 
