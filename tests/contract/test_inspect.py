@@ -44,7 +44,7 @@ def check(caches: list[Any], config: dict[str, Any], scheme: str) -> None:
     assert sum(layer.used_bytes for layer in layers) == pytest.approx(measured.used_bytes, rel=0.05)
 
 
-@pytest.mark.parametrize("scheme", ["none", "turbo4", "turbo0v2"])
+@pytest.mark.parametrize("scheme", ["turbo4", *(pytest.param(s, marks=pytest.mark.slow) for s in ("none", "turbo0v2"))])
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_are_foretold_for_every_family(name: str, scheme: str) -> None:
     check(filled(name, scheme), families.config(name), scheme)
