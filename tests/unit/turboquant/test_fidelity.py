@@ -76,7 +76,7 @@ def test_a_section_is_measured_again_in_its_place(
     held = fidelity_report.read(data)["sections"]
     assert [run["model"] for run in held["models"]] == ["second", "first"]
     assert {(row["text"], row["scheme"]) for row in held["models"][0]["rows"]} == {
-        (text, scheme) for text in texts for scheme in ("none", "turbo4")
+        (text, scheme) for text in texts for scheme in ("none", "turbo0v4", "turbo4")
     }
     page = document(held)
     assert "| turbo8v2 |" in page
