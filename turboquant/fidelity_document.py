@@ -68,9 +68,9 @@ They are of other models and of WikiText-2, so only the order of magnitude compa
 
 _MODELS = """turbo0v4 has the same values and exact keys: what turbo4 adds to its KL is the keys' share.
 
-`.venv/bin/python -m tests.evaluation_models FOLDER` makes the models beside the starter: Gemma 3 270M, whose windows are
-packed too, and `key-bias-…`, the starter as a Qwen2 whose keys have a constant of norm 600 beside contents of 20, as in
-Qwen2.5, in the slow, the fast or all pairs of RoPE."""
+`.venv/bin/python -m tests.evaluation_models FOLDER` makes the models beside the starter: Gemma 3 270M, whose windows
+are packed too, and `key-bias-…`, the starter as a Qwen2 whose keys have a constant of norm 600 beside contents of 20,
+as in Qwen2.5, in the slow, the fast or all pairs of RoPE."""
 
 
 def _models(runs: Runs) -> Iterable[str]:
