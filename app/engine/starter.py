@@ -6,6 +6,7 @@ network again. `python -m app.engine.starter` installs it and prints where it li
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -136,11 +137,11 @@ def _fetch(work: Path, progress: Progress) -> Path:
 
 def _wheel_bytes(work: Path) -> int:
     total = 0
-    for path in work.rglob("*.whl"):
-        try:
-            total = max(total, path.stat().st_size)
-        except FileNotFoundError:  # pip moves it while it is looked at
-            continue
+    for folder, _, names in os.walk(work):  # passes over folders that pip removes meanwhile
+        for name in names:
+            if name.endswith(".whl"):
+                with contextlib.suppress(FileNotFoundError):  # pip moves it while it is looked at
+                    total = max(total, (Path(folder) / name).stat().st_size)
     return total
 
 
