@@ -34,6 +34,7 @@ def test_the_page_says_what_was_measured() -> None:
     held = fidelity_report.read(ROOT / "turboquant" / fidelity.DATA)
     page = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
     assert page == document(held["sections"]), "`python -m turboquant report --only nothing` writes it anew"
+    assert "Not measured yet" not in page
 
 
 def test_a_scheme_is_beaten_by_a_closer_one_that_is_no_larger() -> None:
