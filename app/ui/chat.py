@@ -1,11 +1,10 @@
 """One conversation on screen: the engine's events in, the widgets' calls out, and what must be on disk is on disk.
 
-The user's message is committed before the engine hears of it; a reply that streams is written down every second.
+The user's message is committed before the engine hears of it.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,26 +15,24 @@ from app import events as ev
 from app.library.conversations import Library
 from app.library.records import Message
 from app.ui import formats
+from app.ui.answering import Answering
 from app.ui.cache_view import CacheView
 from app.ui.cards import ContextFullCard
 from app.ui.chat_items import ChatItems
+from app.ui.choices import Choices
 from app.ui.composer import Composer
 from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
-from app.ui.messages import ReplyFigures, ReplyView, UserBubble
+from app.ui.messages import ReplyView, UserBubble
 from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 from app.ui.said import Said
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
-from app.ui.turn import EngineLink, Turn
+from app.ui.turn import EngineLink
 from app.ui.writing import Writing
 
-log = logging.getLogger(__name__)
-
-SAVE_INTERVAL_MS = 1000
 IDLE_SAVE_MS = 4000
-FIRST_TOKEN_MS = 2000
 REASON_S = 6.0
 
 
@@ -54,27 +51,24 @@ class Chat(QObject):
         self.params = ev.GenerationParams()
         self.current = ""  # empty: a new conversation that has no row yet
         self.scheme = "turbo4"
-        self._turn: Turn | None = None
-        self._reply_view: ReplyView | None = None
         self._items = ChatItems(self._live_reply, self)
-        self._items.retry_clicked.connect(self.on_retry)
         self._switching = Switching(panel, self)
         self.deleting = Deleting(library, notices, self._discard, self)
         self.deleting.restored.connect(self.open)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
         self._cache = CacheView(library, self._writing, panel, notices, self)
+        self.answering = Answering(library, self._writing, self._cache, panel, self)
+        self.answering.ended.connect(self.on_turn_ended)
+        self.choices = Choices(self, self.said, self._writing, transcript, composer, self)
+        self.answering.overfull.connect(self.choices.on_overfull)
+        self._items.retry_clicked.connect(self.choices.on_retry)
         self._backend_notice = ""  # the one that stands
         self._handlers: dict[type, Callable[[Any], None]] = {
+            **self.answering.handlers,
             ev.BackendNotice: self._backend_noticed,
-            ev.PrefillStarted: self._prefill_started,
-            ev.PrefillProgress: self._prefill_progress,
             ev.CachePlanned: self._cache.planned,
-            ev.TokenBatch: self._token_batch,
             ev.MemorySample: self._memory_sample,
-            ev.TurnFinished: self._turn_finished,
-            ev.TurnFailed: self._turn_failed,
-            ev.ContextFull: self._context_full,
             ev.SwitchProgress: self._switch_progress,
             ev.SchemeSwitched: self._scheme_switched,
             ev.SwitchFailed: self._switch_failed,
@@ -83,12 +77,8 @@ class Chat(QObject):
             ev.SnapshotRejected: self._cache.snapshot_rejected,
             ev.SnapshotNotSaved: self._cache.snapshot_not_saved,
         }
-        self._save_timer = QTimer(self, interval=SAVE_INTERVAL_MS)
-        self._save_timer.timeout.connect(self.on_save)
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_SAVE_MS)
         self._idle_timer.timeout.connect(self.on_idle)
-        self._first_token_timer = QTimer(self, singleShot=True, interval=FIRST_TOKEN_MS)
-        self._first_token_timer.timeout.connect(self.on_first_token_late)
         models.loaded.connect(self.on_model_loaded)
         models.changed.connect(self.on_model_changed)
         engine.event_emitted.connect(self.on_engine_event)
@@ -102,7 +92,8 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current, self._reply_view = "", None
+        self.current = ""
+        self.answering.hide()
         self._transcript.show_items([])
         self._show_state()
         self.list_changed.emit()
@@ -110,7 +101,8 @@ class Chat(QObject):
     def open(self, conversation_id: str) -> None:
         """Show a conversation and ask the engine to bring its cache back. Raises KeyError."""
         conversation = self._library.conversation(conversation_id)
-        self.current, self.scheme, self._reply_view = conversation_id, conversation.scheme, None
+        self.current, self.scheme = conversation_id, conversation.scheme
+        self.answering.hide()
         switches = self._cache.switches(conversation_id)
         messages = self._library.messages(conversation_id)
         self._transcript.show_items(self._items.makers(messages, switches, conversation.context_start))
@@ -123,69 +115,47 @@ class Chat(QObject):
         return next((conversation.id for conversation in self._library.conversations()), "")
 
     def _restore_cache(self) -> None:
-        if self.model and self.current and not (self._turn and self._turn.conversation_id == self.current):
+        if self.model and self.current and not self.generating:
             self._engine.submit(
                 ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.params)
             )
 
     def _live_reply(self, message: Message) -> ReplyView | None:
-        """The view of the reply that is being written, as far as it is, when `message` is that reply."""
-        if self._turn is None or self._turn.reply.id != message.id:
-            return None
-        self._reply_view = view = self._items.reply()
-        if self._turn.text:
-            view.add_text(self._turn.text)
-        else:
-            view.show_progress(self._turn.status, self._turn.done, self._turn.total)
-        return view
+        return self.answering.show(message, self._items.reply)
 
     # ------------------------------------------------------------ one turn
 
     def on_sent(self, text: str) -> None:
         """The composer keeps the text until it is on disk."""
-        if not self._free():
+        if not self.free():
             return
         if self.current:
-            step = partial(self.said.say, self.current, text, self._wanted_scheme())
+            step = partial(self.said.say, self.current, text, self.wanted_scheme())
         else:
-            step = partial(self.said.say_first, text, self.scheme, self._model_name())
+            step = partial(self.said.say_first, text, self.scheme, self.model_name())
         reply = self._writing.now(step)
         if reply is not None:
             self._composer.clear()
-            self._show_said(text, reply)
+            self.show_said(text, reply)
 
-    def _show_said(self, text: str, reply: Message) -> None:
+    def show_said(self, text: str, reply: Message) -> None:
         if not self.current:
             self.current = reply.conversation
             self._show_state()
         self._retire_last()
         self._transcript.append(UserBubble(text))
         self._transcript.follow()
-        self._generate(reply)
+        self.generate(reply)
 
-    def on_retry(self) -> None:
-        """Answer the last user message again; what was said before stays in the library as another branch."""
-        views = [item for item in self._transcript.items() if isinstance(item, ReplyView)]
-        user = self.said.last_by_user(self.current)
-        if user is None or self.generating or not self._free():
-            return
-        reply = self._writing.now(partial(self.said.answer, user, self._wanted_scheme()))
-        if reply is not None:
-            if views:
-                self._transcript.remove(views[-1])
-            self._generate(reply)
-
-    def _generate(self, reply: Message) -> None:
+    def generate(self, reply: Message) -> None:
         """Have the message answered that `reply` stands behind."""
-        self._turn = Turn(self.current, reply, status=self._first_status())
-        self._reply_view = self._items.reply()
-        self._reply_view.show_progress(self._turn.status)
-        self._transcript.append(self._reply_view)
+        view = self._items.reply()
+        self._transcript.append(view)
+        self.answering.begin(reply, view, self._first_status())
         messages = self.said.to_read(self.current, until=reply.parent)
         self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.params))
         self._idle_timer.stop()
-        self._save_timer.start()
-        self._turn_state_changed()
+        self.state_changed()
         self.list_changed.emit()
 
     def _first_status(self) -> str:
@@ -208,7 +178,7 @@ class Chat(QObject):
     @property
     def generating(self) -> bool:
         """Whether the conversation on screen is being answered."""
-        return self._turn is not None and self._turn.conversation_id == self.current
+        return bool(self.current) and self.answering.conversation == self.current
 
     def stop(self) -> None:
         """Stop the reply or the rebuild of the conversation on screen."""
@@ -217,12 +187,12 @@ class Chat(QObject):
 
     # ------------------------------------------------------------ the scheme
 
-    def _wanted_scheme(self) -> str:
+    def wanted_scheme(self) -> str:
         """Of the conversation on screen: the one that it is changing to, else its own."""
         return self._switching.asked(self.current) or self.scheme
 
     def on_scheme_picked(self, name: str) -> None:
-        if name == self._wanted_scheme():
+        if name == self.wanted_scheme():
             return
         if self.generating:
             self._switching.take(self.current)
@@ -245,7 +215,7 @@ class Chat(QObject):
         messages = self.said.to_read(conversation_id)
         self._engine.submit(ev.SwitchScheme(conversation_id, name, messages, self.params))
         self._switching.show(self.current)
-        self._turn_state_changed()
+        self.state_changed()
 
     def on_cancel_switch(self) -> None:
         if not self._switching.take(self.current):
@@ -279,9 +249,10 @@ class Chat(QObject):
         self._transcript.empty.set_scheme(self.scheme)
         self._composer.set_context(self._cache.history(self.current).last_tokens(), self._context_tokens())
         self._switching.show(self.current)
-        self._turn_state_changed()
+        self.state_changed()
 
-    def _turn_state_changed(self) -> None:
+    def state_changed(self) -> None:
+        """What can be done now has changed."""
         self._composer.set_generating(self.generating)
         self._composer.set_blocked(self._blocked())
         for card in self._cards():
@@ -303,12 +274,13 @@ class Chat(QObject):
             return self.tr("Loading {0}…").format(self._models.loading)
         if self.model is None:
             return self.tr("No model is loaded")
-        if self._turn is not None and not self.generating:
-            title = formats.short(self._library.conversation(self._turn.conversation_id).title)
+        elsewhere = "" if self.generating else self.answering.conversation
+        if elsewhere:
+            title = formats.short(self._library.conversation(elsewhere).title)
             return self.tr("A reply is being written in “{0}”").format(title)
         return self._switching.reason(self.current)
 
-    def _free(self) -> bool:
+    def free(self) -> bool:
         """Whether the engine can answer here; says why where it can't."""
         reason = self._hindrance()
         self._notices.show_notice(reason, timeout_s=REASON_S)
@@ -328,7 +300,7 @@ class Chat(QObject):
         self._restore_cache()
 
     def on_model_changed(self) -> None:
-        self._turn_state_changed()
+        self.state_changed()
 
     def _backend_noticed(self, event: ev.BackendNotice) -> None:
         self._tell_of_backend(event.notice)
@@ -339,144 +311,32 @@ class Chat(QObject):
         self._backend_notice = notice
         self._notices.show_notice(notice)
 
-    def _prefill_started(self, event: ev.PrefillStarted) -> None:
-        if self._turn:
-            self._turn.prompt_tokens, self._turn.reused_tokens = event.prompt_tokens, event.reused_tokens
-            self._show_prefill(0, event.prompt_tokens - event.reused_tokens)
-
-    def _prefill_progress(self, event: ev.PrefillProgress) -> None:
-        self._cache.reading(event.conversation_id)
-        self._show_prefill(event.done_tokens, event.total_tokens)
-        if event.done_tokens >= event.total_tokens - 1:  # the last token is computed with the first of the reply
-            self._first_token_timer.start()
-
-    def on_first_token_late(self) -> None:
-        """The first reply under a scheme compiles its kernels, which can take a while."""
-        self._show_status(self.tr("Preparing the first token…"), 0, 0)
-
-    def _show_prefill(self, done: int, total: int) -> None:
-        words = self.tr("Reading the prompt: {0} of {1} tokens")
-        self._show_status(words.format(formats.count(done), formats.count(total)), done, total)
-
-    def _show_status(self, text: str, done: int, total: int) -> None:
-        if self._turn is None or self._turn.text:
-            return
-        self._turn.status = text
-        self._turn.done, self._turn.total = done, total
-        if self.generating and self._reply_view:
-            self._reply_view.show_progress(self._turn.status, done, total)
-
-    def _token_batch(self, event: ev.TokenBatch) -> None:
-        if self._turn is None or self._turn.reply.id != event.reply_id:
-            return
-        self._turn.text += event.text
-        rate = self._turn.rate(event.generated_tokens)
-        if self.generating and self._reply_view:
-            self._reply_view.add_text(event.text)
-            if rate:
-                self._panel.show_speed(rate)
-
     def _memory_sample(self, event: ev.MemorySample) -> None:
         self._cache.measured(event, self._context_tokens())
         if event.conversation_id == self.current:
             self._composer.set_context(event.tokens, self._context_tokens())
-        if self._turn is None:
+        if not self.answering.conversation:
             self._cache.save()
 
-    def _model_name(self) -> str:
+    def model_name(self) -> str:
         return self.model.name if self.model else ""
 
     def _context_tokens(self) -> int:
         return self.model.context_tokens if self.model else 0
 
-    def _turn_finished(self, event: ev.TurnFinished) -> None:
-        view = self._end_turn(event, partial(self._library.finish_reply, event))
-        if view:
-            state = {"interrupted": "interrupted", "length": "length", "stop": "complete"}[event.reason]
-            figures = ReplyFigures(event.scheme, event.generated_tokens, event.tokens_per_s, event.prompt_tokens,
-                                   event.reused_tokens, state)  # fmt: skip
-            view.finish(event.text, figures)
-            self._panel.show_speed(event.tokens_per_s)
-
-    def _turn_failed(self, event: ev.TurnFailed) -> None:
-        text = self._turn.text if self._turn and self._turn.reply.id == event.reply_id else ""
-        log.warning("a reply failed: %s", event.error.detail or event.error.message)
-        view = self._end_turn(event, partial(self._library.fail_reply, event.reply_id, text, str(event.error)))
-        if view:
-            view.fail(event.error)
-
-    def _context_full(self, event: ev.ContextFull) -> None:
-        view = self._end_turn(event, partial(self._library.remove_message, event.reply_id))
-        if view:
-            self._transcript.remove(view)
-            card = ContextFullCard(event.prompt_tokens, event.context_tokens, event.droppable_turns)
-            card.new_conversation_chosen.connect(self.on_move_to_new)
-            card.drop_chosen.connect(self.on_drop_turns)
-            card.cancel_chosen.connect(self.on_take_back)
-            self._transcript.append(card)
-            self._turn_state_changed()
-
-    def _end_turn(
-        self, event: ev.TurnFinished | ev.TurnFailed | ev.ContextFull, write: Callable[[], object]
-    ) -> ReplyView | None:
-        """The turn is over, whether or not its end can be written now; what waited for it is done.
-
-        Returns the reply's view where it is on screen.
-        """
-        view = self._reply_view if event.conversation_id == self.current else None
-        self._turn, self._reply_view = None, None
-        self._save_timer.stop()
-        self._first_token_timer.stop()
-        self._cache.reading("")
+    def on_turn_ended(self, conversation_id: str) -> None:
+        """What waited for it is done."""
         self._idle_timer.start()
-        self._turn_state_changed()
-        self._writing.put(event.reply_id, write)
-        self._cache.save()
-        waiting = self._switching.take(event.conversation_id)
+        self.state_changed()
+        waiting = self._switching.take(conversation_id)
         if waiting and self.model:
-            self._switch(event.conversation_id, waiting)
+            self._switch(conversation_id, waiting)
         self.list_changed.emit()
-        return view
-
-    # ------------------------------------------------------------ when the context is full
-
-    def on_drop_turns(self, turns: int) -> None:
-        users = [m.message_id for m in self.said.to_read(self.current) if m.role == "user"]
-        message = self.said.last_by_user(self.current)
-        if message is None or not self._free():
-            return
-        reply = self._writing.now(partial(self.said.answer_from, users[turns], message, self._wanted_scheme()))
-        if reply is not None:
-            self.open(self.current)
-            self._transcript.remove(self._transcript.items()[-1])  # as it was stored; the new one takes its place
-            self._generate(reply)
-
-    def on_move_to_new(self) -> None:
-        message = self.said.last_by_user(self.current)
-        if message is None or not self._free():
-            return
-        reply = self._writing.now(partial(self.said.move, message, self.scheme, self._model_name()))
-        if reply is not None:
-            self.new()
-            self._show_said(message.content, reply)
-
-    def on_take_back(self) -> None:
-        message = self.said.last_by_user(self.current)
-        left = self._writing.now(partial(self.said.take_back, message)) if message else None
-        if message is not None and left is not None:
-            self._composer.give_back(message.content)
-            if left:
-                self.open(message.conversation)
-            else:
-                self.new()
 
     # ------------------------------------------------------------ switches and snapshots
 
     def _switch_progress(self, event: ev.SwitchProgress) -> None:
-        if self._turn and self._turn.conversation_id == event.conversation_id:  # a reply brings its scheme along
-            words = self.tr("Rebuilding the cache: {0} of {1} tokens")
-            done, total = formats.count(event.done_tokens), formats.count(event.total_tokens)
-            self._show_status(words.format(done, total), event.done_tokens, event.total_tokens)
+        self.answering.show_rebuild(event)
         self._switching.progress(event.conversation_id, event.done_tokens, event.total_tokens)
         self._switching.show(self.current)
 
@@ -496,7 +356,7 @@ class Chat(QObject):
     def _switch_over(self, conversation_id: str) -> None:
         self._switching.end(conversation_id)
         self._switching.show(self.current)
-        self._turn_state_changed()
+        self.state_changed()
         self._idle_timer.start()
         self.list_changed.emit()
 
@@ -506,12 +366,8 @@ class Chat(QObject):
     # ------------------------------------------------------------ writing down
 
     def on_save(self) -> None:
-        self._cache.save()
-        if self._turn and self._turn.text != self._turn.saved_text:
-            reply_id, text = self._turn.reply.id, self._turn.text
-            self._turn.saved_text = text
-            self._writing.put(reply_id, partial(self._library.update_partial, reply_id, text))
+        self.answering.on_save()
 
     def on_idle(self) -> None:
-        if self._turn is None:
+        if not self.answering.conversation:
             self._engine.submit(ev.SaveSnapshots())

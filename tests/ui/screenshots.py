@@ -84,7 +84,7 @@ def play(folder: Path) -> None:
     scene.engine.context = 2000
     scene.say("And all of it once more: " + FILLER)
     scene.shoot("context-full")
-    window.chat.on_take_back()
+    window.chat.choices.on_take_back()
     window.composer.edit.clear()
     scene.engine.context = 8192
     for days, title in (

@@ -755,12 +755,12 @@ def test_a_late_first_token_is_explained(bench: Bench) -> None:
     bench.say("Hello")
     bench.step(2)
     bench.engine.event_emitted.emit(ev.PrefillProgress(bench.chat.current, 4, 5))
-    assert bench.chat._first_token_timer.isActive()
-    bench.chat._first_token_timer.timeout.emit()
+    assert bench.chat.answering._first_token_timer.isActive()
+    bench.chat.answering._first_token_timer.timeout.emit()
     assert bench.items(ReplyView)[-1]._progress._label.text() == "Preparing the first token…"
     bench.engine.hold = False
     bench.rest()
-    assert not bench.chat._first_token_timer.isActive()
+    assert not bench.chat.answering._first_token_timer.isActive()
 
 
 def test_how_a_reply_ended_is_whole_at_any_width_and_after_a_restart(start: Start) -> None:
