@@ -31,3 +31,7 @@ class SnapshotDamaged(SnapshotError):
 
 class SnapshotMismatch(SnapshotError):
     """A sound file made by another format version, model, scheme or codec."""
+
+
+class SaveCancelled(TurboQuantError):
+    """A save was given up because its caller asked for that; nothing of it is left on disk."""

@@ -15,7 +15,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -26,7 +26,7 @@ from mlx.nn.layers.base import Module
 from mlx.utils import tree_flatten, tree_unflatten
 
 from turboquant.cache import TurboQuantCache
-from turboquant.errors import SnapshotDamaged, SnapshotMismatch, TurboQuantError
+from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotMismatch, TurboQuantError
 from turboquant.plan import make_cache, packable
 from turboquant.schemes import Scheme, parse
 
@@ -62,8 +62,17 @@ def fingerprint(model: Module) -> str:
     return digest.hexdigest()
 
 
-def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: str) -> int:
-    """Write the caches, which hold `tokens`; returns the file's bytes. An existing file stays whole until the end."""
+def save(
+    path: Path | str,
+    caches: list[Any],
+    tokens: list[int],
+    fingerprint: str,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> int:
+    """Write the caches, which hold `tokens`; returns the file's bytes. An existing file stays whole until the end.
+
+    `cancelled` is asked every few megabytes; once it says so, SaveCancelled is raised.
+    """
     path = Path(path)
     held = {int(cache.offset) for cache in caches if hasattr(cache, "offset") and not cache.empty()}
     held |= {cache.offset for cache in packable(caches)}
@@ -88,8 +97,12 @@ def save(path: Path | str, caches: list[Any], tokens: list[int], fingerprint: st
     try:
         with os.fdopen(handle, "wb") as file:
             for part in _parts(text, arrays):
-                digest.update(part)
-                file.write(part)
+                for start in range(0, len(part), _CHUNK):
+                    if cancelled():
+                        raise SaveCancelled("The cache file was given up before it was whole.")
+                    piece = part[start : start + _CHUNK]
+                    digest.update(piece)
+                    file.write(piece)
             file.write(digest.digest())
             file.flush()
             os.fsync(file.fileno())

@@ -20,7 +20,7 @@ import turboquant
 from tests.unit.turboquant.test_plan import tiny
 from turboquant import codec as codec_module
 from turboquant import snapshot
-from turboquant.errors import SnapshotDamaged, SnapshotError, SnapshotMismatch, TurboQuantError
+from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotError, SnapshotMismatch, TurboQuantError
 from turboquant.schemes import SCHEMES
 
 NAMES = [scheme.name for scheme in SCHEMES]
@@ -87,6 +87,15 @@ def test_tokens_that_the_caches_dont_hold_are_refused(tiny_llama: Any, tmp_path:
     with pytest.raises(TurboQuantError, match="Nothing was written"):
         snapshot.save(tmp_path / "c", filled(tiny_llama, "turbo4", 10), [1, 2, 3], PRINT)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_save_given_up_leaves_the_old_file_and_nothing_else(tiny_llama: Any, tmp_path: Path) -> None:
+    path, caches = tmp_path / "cache.tq", filled(tiny_llama, "turbo3", 300)
+    path.write_bytes(b"old")
+    asked = iter([False, False, True])
+    with pytest.raises(SaveCancelled):
+        snapshot.save(path, caches, list(range(300)), PRINT, lambda: next(asked))
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"old"]
 
 
 def test_a_write_that_fails_leaves_the_old_file(tiny_llama: Any, tmp_path: Path, monkeypatch: Any) -> None:
