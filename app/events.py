@@ -8,6 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.cache_events import AdoptCache as AdoptCache
+from app.cache_events import CacheAdopted as CacheAdopted
+from app.cache_events import CachePacked as CachePacked
+from app.cache_events import DiscardAllCaches as DiscardAllCaches
+from app.cache_events import DiscardCache as DiscardCache
+from app.cache_events import LimitSnapshots as LimitSnapshots
+from app.cache_events import PackCache as PackCache
+from app.cache_events import PackedFile as PackedFile
+from app.cache_events import SaveSnapshots as SaveSnapshots
+from app.cache_events import SnapshotLoaded as SnapshotLoaded
+from app.cache_events import SnapshotNotSaved as SnapshotNotSaved
+from app.cache_events import SnapshotRejected as SnapshotRejected
+from app.cache_events import SnapshotSaved as SnapshotSaved
+from app.cache_events import SnapshotsRemoved as SnapshotsRemoved
 from app.errors import AppError
 from app.model_events import FitJudged as FitJudged
 from app.model_events import JudgeFit as JudgeFit
@@ -134,20 +148,9 @@ class SwitchScheme:
     params: GenerationParams = field(default_factory=GenerationParams)
 
 
-@dataclass(frozen=True)
-class DiscardCache:
-    """Forget the cache of a conversation, in memory and on disk. The text stays."""
-
-    conversation_id: str
-
-
-@dataclass(frozen=True)
-class SaveSnapshots:
-    """Write what changed. Sent when the window is idle; shutting down does it too."""
-
-
 Command = (
-    LoadModel | UnloadModel | JudgeFit | OpenConversation | Generate | SwitchScheme | DiscardCache | SaveSnapshots
+    LoadModel | UnloadModel | JudgeFit | OpenConversation | Generate | SwitchScheme
+    | DiscardCache | DiscardAllCaches | SaveSnapshots | LimitSnapshots | PackCache | AdoptCache
 )  # fmt: skip
 
 # ---------------------------------------------------------------- events: engine thread → window
@@ -317,45 +320,9 @@ class SwitchFailed:
     error: AppError | None  # None: the user cancelled
 
 
-@dataclass(frozen=True)
-class SnapshotSaved:
-    conversation_id: str
-    snapshot_bytes: int
-    seconds: float
-    tokens: int
-
-
-@dataclass(frozen=True)
-class SnapshotLoaded:
-    conversation_id: str
-    snapshot_bytes: int
-    seconds: float
-    tokens: int
-    scheme: str
-
-
-@dataclass(frozen=True)
-class SnapshotRejected:
-    """A cache file can't be used (damaged, of another model or scheme); `reason` says it.
-
-    The text is whole; the cache is rebuilt on the next turn.
-    """
-
-    conversation_id: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class SnapshotNotSaved:
-    """A cache can't be written, for `reason`. What was on disk stays; the next SaveSnapshots tries again."""
-
-    conversation_id: str
-    reason: str
-
-
 Event = (
     ModelLoading | ModelLoadProgress | ModelLoaded | ModelFailed | ModelUnloaded | FitJudged | BackendNotice
     | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch | MemorySample | TurnFinished | TurnFailed
     | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed | SnapshotSaved | SnapshotLoaded | SnapshotRejected
-    | SnapshotNotSaved
+    | SnapshotNotSaved | SnapshotsRemoved | CachePacked | CacheAdopted
 )  # fmt: skip
