@@ -23,6 +23,8 @@ from app.cache_events import SnapshotRejected as SnapshotRejected
 from app.cache_events import SnapshotSaved as SnapshotSaved
 from app.cache_events import SnapshotsRemoved as SnapshotsRemoved
 from app.errors import AppError
+from app.generation import GenerationParams as GenerationParams
+from app.generation import Value
 from app.model_events import FitJudged as FitJudged
 from app.model_events import JudgeFit as JudgeFit
 from app.model_events import LoadModel as LoadModel
@@ -45,19 +47,13 @@ class ChatMessage:
 
 
 @dataclass(frozen=True)
-class GenerationParams:
-    system_prompt: str = ""
-    temperature: float = 0.7
-    top_p: float = 0.95
-    top_k: int = 0
-    min_p: float = 0.0
-    max_tokens: int = 1024
-    seed: int | None = None
-
-
-@dataclass(frozen=True)
 class ModelInfo:
-    """A loaded model. `context_tokens` is the longest sequence it was trained for."""
+    """A loaded model. `context_tokens` is the longest sequence it was trained for.
+
+    `generation`: what its generation_config.json asks for (field of GenerationParams, value). `thinking`: whether it
+    thinks unless told otherwise, None where that can't be switched. `format_notice`: why it isn't spoken to through a
+    chat template of its own, else empty.
+    """
 
     name: str
     path: str
@@ -68,6 +64,9 @@ class ModelInfo:
     layers: int
     kv_heads: int
     head_dim: int
+    generation: tuple[tuple[str, Value], ...] = ()
+    thinking: bool | None = None
+    format_notice: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,9 +147,18 @@ class SwitchScheme:
     params: GenerationParams = field(default_factory=GenerationParams)
 
 
+@dataclass(frozen=True)
+class CountTokens:
+    """Answered by TokensCounted, also while a reply is running. `request` is handed back."""
+
+    request: int
+    text: str
+
+
 Command = (
     LoadModel | UnloadModel | JudgeFit | OpenConversation | Generate | SwitchScheme
     | DiscardCache | DiscardAllCaches | SaveSnapshots | LimitSnapshots | PackCache | AdoptCache
+    | CountTokens
 )  # fmt: skip
 
 # ---------------------------------------------------------------- events: engine thread → window
@@ -320,9 +328,17 @@ class SwitchFailed:
     error: AppError | None  # None: the user cancelled
 
 
+@dataclass(frozen=True)
+class TokensCounted:
+    """`tokens` of the loaded model's tokenizer; None: no model is loaded."""
+
+    request: int
+    tokens: int | None
+
+
 Event = (
     ModelLoading | ModelLoadProgress | ModelLoaded | ModelFailed | ModelUnloaded | FitJudged | BackendNotice
     | PrefillStarted | PrefillProgress | CachePlanned | TokenBatch | MemorySample | TurnFinished | TurnFailed
     | ContextFull | SwitchProgress | SchemeSwitched | SwitchFailed | SnapshotSaved | SnapshotLoaded | SnapshotRejected
-    | SnapshotNotSaved | SnapshotsRemoved | CachePacked | CacheAdopted
+    | SnapshotNotSaved | SnapshotsRemoved | CachePacked | CacheAdopted | TokensCounted
 )  # fmt: skip

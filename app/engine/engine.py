@@ -19,7 +19,7 @@ from turboquant import backends, schemes  # before MLX: it loads a BLAS that mak
 # isort: split
 import mlx.core as mx
 
-from app.engine import fit, guard, loader, model_folder, turn
+from app.engine import fit, guard, loader, model_folder, prompt, turn
 from app.engine.guard import LoadMarker, TooLarge
 from app.engine.loader import LoadedModel
 from app.engine.options import scheme_options
@@ -28,6 +28,7 @@ from app.errors import AppError, Interrupted
 from app.events import (
     BackendNotice,
     Command,
+    CountTokens,
     DiscardCache,
     Event,
     FitJudged,
@@ -46,6 +47,7 @@ from app.events import (
     SnapshotSaved,
     SwitchFailed,
     SwitchScheme,
+    TokensCounted,
     TurnFailed,
     UnloadModel,
 )
@@ -101,6 +103,11 @@ class Engine:
                 yield from self._unload(command.idle)
             case JudgeFit():
                 yield FitJudged(command.model, fit.judge(command.config, command.weights_bytes))
+            case CountTokens():
+                loaded = self._loaded
+                yield TokensCounted(
+                    command.request, len(prompt.encode(loaded.tokenizer, command.text)) if loaded else None
+                )
             case OpenConversation():
                 if self._asleep:  # looking at a conversation wakes no model
                     return
@@ -275,6 +282,8 @@ class Engine:
                 yield ModelFailed(command.path, error, error.fit if isinstance(error, TooLarge) else None)
             case JudgeFit():
                 yield FitJudged(command.model, None, str(error))
+            case CountTokens():
+                yield TokensCounted(command.request, None)
             case Generate():
                 yield TurnFailed(command.conversation_id, command.reply_id, error)
             case SwitchScheme():

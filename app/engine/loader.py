@@ -20,7 +20,9 @@ from turboquant import backends, snapshot  # before MLX: it loads a BLAS that ma
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
+from app import generation
 from app.engine import model_folder, support
+from app.engine.chat_format import ChatFormat
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo, ModelLoadProgress
 
@@ -30,13 +32,14 @@ _GROUP_BYTES, _STEPS = 256 << 20, 50
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """`end_tokens` is the union of what config, generation config and tokenizer name."""
+    """`end_tokens` is the union of what config, generation config, tokenizer and chat template name."""
 
     model: Any
     tokenizer: Any
     info: ModelInfo
     end_tokens: frozenset[int]
     notice: str
+    format: ChatFormat
 
 
 def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, None, LoadedModel]:
@@ -58,7 +61,9 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
             model = dequantize_model(model)
             model.set_dtype(mx.float32)
         yield from _read(model, folder, stop)
-        tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True})
+        template = {"chat_template": text} if (text := model_folder.legacy_template(folder)) else {}
+        tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True, **template})
+        chat_format = ChatFormat(tokenizer)
     except (AppError, Interrupted, GeneratorExit):
         raise
     # Other people's code over other people's files: anything may come, a panic in Rust too, which is no Exception.
@@ -69,7 +74,7 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
         name = model_folder.display_name(folder)
         raise AppError(f"The model {name} couldn't be loaded: {_first_line(error)}", hint, repr(error)) from error
     backend = backends.choose()
-    ends = model_folder.end_tokens(folder, config) | set(tokenizer.eos_token_ids)
+    ends = model_folder.end_tokens(folder, config) | set(tokenizer.eos_token_ids) | chat_format.end_tokens
     info = ModelInfo(
         name=model_folder.display_name(folder),
         path=str(folder),
@@ -81,11 +86,14 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
         kv_heads=_argument(model, "num_key_value_heads", "num_attention_heads"),
         head_dim=_argument(model, "head_dim")
         or _argument(model, "hidden_size") // max(1, _argument(model, "num_attention_heads")),
+        generation=tuple(generation.of_model(model_folder.generation_config(folder)).items()),
+        thinking=chat_format.thinking,
+        format_notice=chat_format.notice,
     )
     mx.clear_cache()  # of what dequantising needed
     # Later collections pass over all that is loaded by now: a full one would hold up the window for 150 ms.
     gc.freeze()
-    return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice)
+    return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice, chat_format)
 
 
 @contextlib.contextmanager

@@ -164,10 +164,23 @@ def weight_files(folder: Path) -> dict[Path, set[str]]:
 def end_tokens(folder: Path, config: Mapping[str, Any]) -> set[int]:
     """End-of-sequence ids that config.json and generation_config.json name, each a number or a list."""
     found: set[int] = set()
-    for source in (*support.parts(config), _optional(folder / "generation_config.json")):
+    for source in (*support.parts(config), generation_config(folder)):
         ids = source.get("eos_token_id")
-        found.update(i for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
+        found.update(i for i in (ids if isinstance(ids, list) else [ids]) if type(i) is int and i >= 0)
     return found
+
+
+def generation_config(folder: Path) -> dict[str, Any]:
+    """generation_config.json as an object; empty without a sound one."""
+    return _optional(folder / "generation_config.json")
+
+
+def legacy_template(folder: Path) -> str:
+    """The chat template in chat_template.json, where the tokenizer's own loader would find none; else empty."""
+    if (folder / "chat_template.jinja").is_file() or _optional(folder / "tokenizer_config.json").get("chat_template"):
+        return ""
+    template = _optional(folder / "chat_template.json").get("chat_template")
+    return template if isinstance(template, str) else ""
 
 
 def _checked_weights(folder: Path) -> int:

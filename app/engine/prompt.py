@@ -1,42 +1,12 @@
-"""From a transcript to token ids and back: chat template, reuse of cached tokens, streamed text."""
+"""From a prompt's text to token ids that keep what is cached, and from a reply's tokens to text as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
-
-from app.errors import AppError
-from app.events import ChatMessage
 
 # A letter never takes more tokens than this to complete, so held-back bytes can't hold back a reply.
 _HOLD_TOKENS = 16
-
-
-def render(tokenizer: Any, messages: Sequence[ChatMessage], system_prompt: str = "") -> str:
-    """The text that the model continues: the transcript in its chat template, with the header of a reply behind it.
-
-    Two turns of the same role in a row are merged, and a system prompt that the template refuses goes in front of the
-    first user message. Raises AppError for a model without a chat template, or one whose template fails.
-    """
-    if not tokenizer.has_chat_template:
-        raise AppError(
-            "This model has no chat template: it is a base model, which continues text and doesn't answer.",
-            "Choose an instruction-tuned model, often named “Instruct” or “it”.",
-        )
-    system = [("system", system_prompt)] if system_prompt.strip() else []
-    turns = _merged([*system, *((m.role, m.content) for m in messages)])
-    attempts = [turns] if turns[0][0] != "system" else [turns, _merged([("user", turns[0][1]), *turns[1:]])]
-    failure: Exception | None = None
-    for attempt in attempts:
-        try:
-            return _apply(tokenizer, attempt)
-        except Exception as error:  # templates are programs: they raise what they like
-            failure = error
-    raise AppError(
-        "The model's chat template can't render this conversation. The text is kept.",
-        "Try another model.",
-        repr(failure),
-    ) from failure
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:
@@ -84,16 +54,21 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 class TextStream:
-    """Turns tokens into text as they come. The pieces joined are the text of all tokens, letters never cut in two."""
+    """Turns tokens into text as they come. The pieces joined are the text of all tokens, letters never cut in two.
 
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+    `hidden` tokens have no text.
+    """
+
+    def __init__(self, tokenizer: Any, hidden: Collection[int] = frozenset()) -> None:
+        self._tokenizer, self._hidden = tokenizer, hidden
         self._tokens: list[int] = []
         self._start = 0  # tokens from here on are decoded again, so that spaces and joined letters come out right
         self._told = 0  # of these, how many have been told
 
     def push(self, token: int) -> str:
         """The text that this token completes, often empty in the middle of a letter."""
+        if token in self._hidden:
+            return ""
         self._tokens.append(token)
         text = self._text(self._start, len(self._tokens))
         if text.endswith("\ufffd") and len(self._tokens) - self._told < _HOLD_TOKENS:
@@ -110,27 +85,9 @@ class TextStream:
         return text[len(before) :]
 
     def _text(self, start: int, end: int) -> str:
-        tokens = self._tokens[start:end]
-        return str(self._tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
-
-
-def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]]) -> str:
-    messages = [{"role": role, "content": content} for role, content in turns]
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        return decode(self._tokenizer, self._tokens[start:end])
 
 
 def _marks(tokenizer: Any) -> set[int]:
     """Added tokens: they are found in a text before anything else, so encoding starts afresh beside them."""
     return set(tokenizer.get_added_vocab().values())
-
-
-def _merged(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    merged: list[tuple[str, str]] = []
-    for role, content in turns:
-        if role == "assistant" and not content:
-            continue  # a reply that failed before its first word
-        if merged and merged[-1][0] == role:
-            merged[-1] = (role, merged[-1][1] + "\n\n" + content)
-        else:
-            merged.append((role, content))
-    return merged

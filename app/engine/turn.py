@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import mlx.core as mx
 from mlx_lm.generate import generate_step, generation_stream, wired_limit
-from mlx_lm.sample_utils import make_sampler
+from mlx_lm.sample_utils import make_logits_processors, make_sampler
 
 from app.engine import prompt
 from app.engine.session import Session
+from app.engine.stops import StopFinder
 from app.errors import Interrupted
 from app.events import (
     ContextFull,
@@ -37,13 +38,13 @@ def answer(session: Session, command: Generate, stop: threading.Event) -> Iterat
     empty if it can't be trusted.
     """
     params, loaded = command.params, session.loaded
-    text = prompt.render(loaded.tokenizer, command.messages, params.system_prompt)
-    ids = prompt.continue_from(loaded.tokenizer, session.tokens, text)
+    rendered = loaded.format.render(command.messages, params)
+    ids = prompt.continue_from(loaded.tokenizer, session.tokens, rendered.text)
     room = loaded.info.context_tokens - len(ids)
     if room < _margin(params):
         yield _context_full(session, command, len(ids))
         return
-    turn = Turn(session, command, ids, limit=min(params.max_tokens, room))
+    turn = Turn(session, command, ids, rendered.head, limit=min(params.max_tokens, room))
     try:
         yield from turn.run(stop)
     except Exception:
@@ -55,12 +56,13 @@ def answer(session: Session, command: Generate, stop: threading.Event) -> Iterat
 
 
 def _context_full(session: Session, command: Generate, prompt_tokens: int) -> ContextFull:
-    context = session.loaded.info.context_tokens
+    loaded = session.loaded
+    context = loaded.info.context_tokens
     users = [place for place, message in enumerate(command.messages) if message.role == "user"]
     droppable = 0
     for turns, place in enumerate(users[1:], start=1):
-        text = prompt.render(session.loaded.tokenizer, command.messages[place:], command.params.system_prompt)
-        if len(prompt.encode(session.loaded.tokenizer, text)) + _margin(command.params) <= context:
+        text = loaded.format.render(command.messages[place:], command.params).text
+        if len(prompt.encode(loaded.tokenizer, text)) + _margin(command.params) <= context:
             droppable = turns
             break
     return ContextFull(command.conversation_id, command.reply_id, prompt_tokens, context, droppable)
@@ -72,11 +74,17 @@ def _margin(params: GenerationParams) -> int:
 
 
 class Turn:
-    """Answers one command over a session's cache. `ids` is the whole prompt, `limit` the most tokens to generate."""
+    """Answers one command over a session's cache. `ids` is the whole prompt, `head` what of it belongs to the reply's
+    text, `limit` the most tokens to generate.
+    """
 
-    def __init__(self, session: Session, command: Generate, ids: list[int], limit: int) -> None:
-        self._session, self._command, self._ids, self._limit = session, command, ids, limit
-        self._stream = prompt.TextStream(session.loaded.tokenizer)
+    def __init__(self, session: Session, command: Generate, ids: list[int], head: str, limit: int) -> None:
+        self._session, self._command, self._ids, self._head, self._limit = session, command, ids, head, limit
+        chat_format = session.loaded.format
+        self._stream = prompt.TextStream(session.loaded.tokenizer, chat_format.hidden)
+        self._stops = StopFinder((*command.params.stop, *chat_format.stops))
+        self._lengths: list[int] = []  # of the text of the reply's tokens up to each one, without the head
+        self._passed = 0  # letters of it that came before any stop string
         self._told = ""
         self._untold = ""
         self._generated = 0  # tokens of the reply
@@ -123,7 +131,7 @@ class Turn:
 
     def flush(self) -> Iterator[Event]:
         """Tell what is still held back."""
-        self._untold += self._stream.finish()
+        self._untold += self._stops.push(self._stream.finish()) + self._stops.finish()
         yield from self._tell()
 
     def _decode(self, stop: threading.Event, reused: int) -> Iterator[Event]:
@@ -136,7 +144,8 @@ class Turn:
             mx.array(self._ids[-1:]),
             session.loaded.model,
             max_tokens=self._limit,
-            sampler=_sampler(params),
+            sampler=_sampler(params, len(session.loaded.tokenizer)),
+            logits_processors=_processors(params, self._ids),
             prompt_cache=session.caches,
         )
         try:
@@ -153,8 +162,9 @@ class Turn:
                     if token in session.loaded.end_tokens:
                         self._reason = "stop"
                         break
-                    self._generated += 1
-                    self._untold += self._stream.push(token)
+                    if self._take(token):
+                        self._reason = "stop"
+                        break
                     if self._batches.due():
                         yield from self._tell()
                     if self._samples.due():
@@ -166,8 +176,25 @@ class Turn:
                         break
         finally:
             steps.close()
-        # generate_step runs one token ahead, so the caches hold the end token too.
+        # generate_step runs one token ahead, so the caches hold the end token too, and those of a stop string.
         session.settle(fed, keep=len(self._ids) + self._generated)
+
+    def _take(self, token: int) -> bool:
+        """One more token of the reply. True when it completes a stop string: `_generated` then counts the tokens whose
+        text stands before that.
+        """
+        if not self._generated:
+            self._untold = self._head
+        self._generated += 1
+        text = self._stream.push(token)
+        self._lengths.append((self._lengths[-1] if self._lengths else 0) + len(text))
+        shown = self._stops.push(text)
+        self._untold += shown
+        self._passed += len(shown)
+        if self._stops.found:
+            whole = max((length for length in self._lengths if length <= self._passed), default=0)
+            self._generated = self._lengths.index(whole) + 1 if whole else 0
+        return self._stops.found
 
     def _tell(self) -> Iterator[Event]:
         if self._untold:
@@ -191,5 +218,16 @@ class _Ticker:
         return True
 
 
-def _sampler(params: GenerationParams) -> Any:
-    return make_sampler(temp=params.temperature, top_p=params.top_p, min_p=params.min_p, top_k=params.top_k)
+def _sampler(params: GenerationParams, vocabulary: int) -> Any:
+    top_k = params.top_k if params.top_k < vocabulary else 0
+    return make_sampler(temp=params.temperature, top_p=params.top_p, min_p=params.min_p, top_k=top_k)
+
+
+def _processors(params: GenerationParams, prompt_ids: list[int]) -> list[Any] | None:
+    """The repetition penalty, over the last tokens of the prompt too, of which generate_step is given one only."""
+    if params.repetition_penalty == 1.0:
+        return None
+    size = params.repetition_context
+    (penalise,) = make_logits_processors(repetition_penalty=params.repetition_penalty, repetition_context_size=size)
+    before = mx.array(prompt_ids[:-1][-size:], dtype=mx.uint32)
+    return [lambda tokens, logits: penalise(mx.concatenate([before, tokens.astype(mx.uint32)]), logits)]

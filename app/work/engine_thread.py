@@ -21,6 +21,7 @@ from app import paths
 from app.errors import AppError
 from app.events import (
     Command,
+    CountTokens,
     DiscardCache,
     Event,
     FitJudged,
@@ -32,6 +33,7 @@ from app.events import (
     ModelLoading,
     SaveSnapshots,
     SwitchScheme,
+    TokensCounted,
     UnloadModel,
 )
 
@@ -42,6 +44,8 @@ log = logging.getLogger(__name__)
 
 # What Stop can stop. The others are short.
 _STOPPABLE = (LoadModel, Generate, SwitchScheme)
+# Questions: answered between another command's events.
+_ASIDES = (JudgeFit, CountTokens)
 # What doesn't count as using the model.
 _HOUSEKEEPING = (SaveSnapshots, DiscardCache, UnloadModel, JudgeFit)
 
@@ -53,7 +57,8 @@ class _Job:
 
 
 class EngineThread(QObject):
-    """Runs the engine in a thread of its own, one command after another; JudgeFit is answered between another's events.
+    """Runs the engine in a thread of its own, one command after another; JudgeFit and CountTokens are answered between
+    another's events.
 
     `event_emitted(object)` carries each of app.events' events. Connect it to a bound method of a QObject of the GUI's
     thread: it is then called there.
@@ -66,7 +71,7 @@ class EngineThread(QObject):
         super().__init__(parent)
         self._snapshots = snapshots or paths.snapshots_dir()
         self._jobs: deque[_Job] = deque()  # the first one is running, or next
-        self._asides: deque[JudgeFit] = deque()
+        self._asides: deque[JudgeFit | CountTokens] = deque()
         self._changed = threading.Condition()
         self._closing = False
         self._loading = False
@@ -82,7 +87,7 @@ class EngineThread(QObject):
     def submit(self, command: Command) -> None:
         """Queue a command. Returns at once; its events follow, in order."""
         with self._changed:
-            if isinstance(command, JudgeFit):
+            if isinstance(command, _ASIDES):
                 self._asides.append(command)
             else:
                 self._jobs.append(_Job(command))
@@ -162,7 +167,11 @@ class EngineThread(QObject):
         """Answer every load with the reason why there is no engine; without a model the window sends nothing else."""
         while self._wait():
             while self._asides:
-                self.event_emitted.emit(FitJudged(self._asides.popleft().model, None, str(error)))
+                match self._asides.popleft():
+                    case JudgeFit(model=model):
+                        self.event_emitted.emit(FitJudged(model, None, str(error)))
+                    case CountTokens(request=request):
+                        self.event_emitted.emit(TokensCounted(request, None))
             if self._jobs:
                 if isinstance(command := self._jobs[0].command, LoadModel):
                     self.event_emitted.emit(ModelFailed(command.path, error))

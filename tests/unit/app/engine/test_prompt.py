@@ -1,8 +1,7 @@
-"""Chat template, reuse of cached tokens, streamed text."""
+"""Reuse of cached tokens, streamed text."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine import prompt
-from app.errors import AppError
-from app.events import ChatMessage
+from app.engine.chat_format import ChatFormat
+from app.events import GenerationParams
 from tests.engine_kit import CHATML, make_tokenizer, transcript
 
 LETTERS = "🇨🇭 👩‍👩‍👧‍👦 e\u0301 é שלום 日本 hello the\n"
@@ -34,47 +33,21 @@ def tokenizer(load: Any) -> Any:
     return load()
 
 
+def rendered(tokenizer: Any, *contents: str, system: str = "") -> str:
+    return ChatFormat(tokenizer).render(transcript(*contents), GenerationParams(system_prompt=system)).text
+
+
 def test_the_template_and_its_reply_header(tokenizer: Any) -> None:
-    text = prompt.render(tokenizer, transcript("hi"), "Be brief.")
+    text = rendered(tokenizer, "hi", system="Be brief.")
     assert text == "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
     assert prompt.decode(tokenizer, prompt.encode(tokenizer, text)) == text
 
 
-def test_two_user_turns_are_merged_and_an_empty_reply_is_left_out(tokenizer: Any) -> None:
-    messages = (
-        ChatMessage("1", "user", "a"),
-        ChatMessage("2", "assistant", ""),
-        ChatMessage("3", "user", "b"),
-    )
-    assert "user\na\n\nb<|im_end|>" in prompt.render(tokenizer, messages)
-
-
-def test_a_refused_system_prompt_goes_to_the_first_user_message(load: Any) -> None:
-    refusing = load("{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHATML)
-    text = prompt.render(refusing, transcript("hi", "yes", "more"), "Be brief.")
-    assert text.startswith("<|im_start|>user\nBe brief.\n\nhi<|im_end|>")
-
-
-def test_a_base_model_and_a_broken_template_are_explained(load: Any) -> None:
-    with pytest.raises(AppError, match="base model"):
-        prompt.render(load(None), transcript("hi"))
-    with pytest.raises(AppError, match="template can't render"):
-        prompt.render(load("{{ raise_exception('never') }}"), transcript("hi"))
-
-
-def test_a_sidecar_template_is_read(tmp_path: Path) -> None:
-    from mlx_lm.tokenizer_utils import load as load_tokenizer
-
-    make_tokenizer(tmp_path, None)
-    (tmp_path / "chat_template.jinja").write_text(CHATML)
-    assert prompt.render(load_tokenizer(tmp_path), transcript("hi")).startswith("<|im_start|>user\nhi")
-
-
 def test_sampled_tokens_are_kept_where_the_text_would_encode_to_others(tokenizer: Any) -> None:
-    first = prompt.encode(tokenizer, prompt.render(tokenizer, transcript("hi")))
+    first = prompt.encode(tokenizer, rendered(tokenizer, "hi"))
     sampled = tokenizer.convert_tokens_to_ids(["h", "e", "l", "l", "o"])
     assert prompt.encode(tokenizer, "hello") != sampled
-    text = prompt.render(tokenizer, transcript("hi", "hello", "more"))
+    text = rendered(tokenizer, "hi", "hello", "more")
     tokens = prompt.continue_from(tokenizer, [*first, *sampled], text)
     assert tokens[: len(first) + 5] == [*first, *sampled]
     assert prompt.decode(tokenizer, tokens) == text
@@ -129,6 +102,6 @@ def test_no_piece_ends_inside_a_letter(tokenizer: Any) -> None:
 
 
 def test_special_tokens_are_never_shown(tokenizer: Any) -> None:
-    stream = prompt.TextStream(tokenizer)
+    stream = prompt.TextStream(tokenizer, ChatFormat(tokenizer).hidden)
     tokens = prompt.encode(tokenizer, "a<|endoftext|>b")
     assert "".join(map(stream.push, tokens)) + stream.finish() == "ab"

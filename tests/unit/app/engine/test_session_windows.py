@@ -28,7 +28,7 @@ def loaded() -> LoadedModel:
     model = gemma3_text.Model(arguments)
     mx.eval(model.parameters())
     info = ModelInfo("tiny", "", fingerprint(model), "", 0, 4096, 2, 1, 64)
-    return LoadedModel(model, None, info, frozenset(), "")
+    return LoadedModel(model, None, info, frozenset(), "", None)  # type: ignore[arg-type]
 
 
 def talked(loaded: LoadedModel, decoded: int = 40) -> Session:

@@ -93,7 +93,7 @@ def test_the_reply_is_mlx_lms_own(engine: Engine, scheme: str) -> None:
     finished = ask(engine, transcript(LONG), scheme)
     loaded = engine._loaded
     assert loaded is not None
-    ids = prompt.encode(loaded.tokenizer, prompt.render(loaded.tokenizer, transcript(LONG)))
+    ids = prompt.encode(loaded.tokenizer, loaded.format.render(transcript(LONG), GREEDY).text)
     caches = turboquant.make_cache(loaded.model, scheme)
     steps = stream_generate(
         loaded.model, loaded.tokenizer, ids, max_tokens=24, prompt_cache=caches, prefill_step_size=128
@@ -223,7 +223,9 @@ def test_a_prompt_at_the_limit(short_model: Path, tmp_path: Path) -> None:
     """One token less than the limit is answered, the limit too, one more asks; nothing is generated or cut then."""
     engine = ready_engine(short_model, tmp_path / "s")
     params = replace(GREEDY, max_tokens=20)
-    template = len(prompt.encode(engine._loaded.tokenizer, prompt.render(engine._loaded.tokenizer, transcript(""))))  # type: ignore[union-attr]
+    loaded = engine._loaded
+    assert loaded is not None
+    template = len(prompt.encode(loaded.tokenizer, loaded.format.render(transcript(""), GREEDY).text))
     for length, fits in ((179, True), (180, True), (181, False)):
         messages = transcript("x" * (length - template))
         events = drive(engine, Generate("c", "r", messages, "turbo4", params))

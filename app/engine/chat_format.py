@@ -1,0 +1,223 @@
+"""How a model wants a conversation written: its chat template, tried out once, or a plain dialogue where it has none.
+
+Templates are programs that came with a model: they raise what they like, leave out what they don't know and name the
+same thing differently. So each is asked a few short questions when its model is loaded, and every conversation is
+offered in several forms until one is taken whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app import thinking
+from app.errors import AppError
+from app.events import ChatMessage, GenerationParams
+
+Turn = tuple[str, str]  # role, content
+_ASKED, _ANSWERED = "Question 7?", "Answer 7."
+_SWITCHES = ("enable_thinking", "thinking")
+_TAG = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
+# Of the plain dialogue. A reply ends where the model goes on to write the user's next line.
+_NAMES = {"user": "User:", "assistant": "Assistant:"}
+_PLAIN_STOPS = ("\nUser:",)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """`text` is what the model continues. `head`: the end of it that belongs to the reply, an opening mark of thoughts
+    with the blanks behind it.
+    """
+
+    text: str
+    head: str = ""
+
+
+class ChatFormat:
+    """What a tokenizer's template can do.
+
+    `notice`: a sentence for the user where there is no template that can be used, else empty. `thinking`: whether the
+    model thinks unless told otherwise; None where the template has no such switch. `end_tokens` and `stops` end a
+    reply: the mark that the template writes behind one. `hidden`: special tokens that are no part of a reply's text.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        added: dict[str, int] = dict(tokenizer.get_added_vocab())
+        self.marks = tuple(row for row in thinking.KNOWN if any(mark in row.opening for mark in added))
+        kept = {added[text] for text in added for row in self.marks if _is_part(text, row)}
+        special = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
+        self.hidden = frozenset(special | set(tokenizer.all_special_ids)) - kept
+        self.notice = self._try_out()
+        self._switch, self.thinking = ("", None) if self.notice else self._find_switch()
+        self.end_tokens: frozenset[int] = frozenset()
+        self.stops: tuple[str, ...] = _PLAIN_STOPS if self.notice else ()
+        if not self.notice:
+            mark = self._end_mark(added)
+            if mark in added:
+                self.end_tokens = frozenset({added[mark]}) - kept
+            elif mark:
+                self.stops = (mark,)
+
+    def render(self, messages: Sequence[ChatMessage], params: GenerationParams) -> Rendered:
+        """The transcript with the header of a reply behind it.
+
+        Two turns of the same role in a row are merged, a reply that says nothing is left out, and a system prompt that
+        the template refuses or leaves out goes in front of the first user message. Raises AppError where the template
+        takes this conversation in no form.
+        """
+        turns = _turns(messages, params.system_prompt)
+        if self.notice:
+            return Rendered(self._plain(turns))
+        given = [text.strip() for role, text in (*turns[:1], *turns[-1:]) if role in ("system", "user")]
+        switch = {} if params.thinking is None or not self._switch else {self._switch: params.thinking}
+        refused: Exception | None = None
+        incomplete = ""
+        for form in _forms(turns):
+            try:
+                text = self._apply(form, **switch)
+            except Exception as error:  # templates are programs: they raise what they like
+                refused = refused or error
+                continue
+            if all(part in text for part in given):
+                return Rendered(text, self._head(text))
+            incomplete = incomplete or text
+        if incomplete:  # it writes the words in another way, or not at all; nothing better is to be had
+            return Rendered(incomplete, self._head(incomplete))
+        raise AppError(
+            "The model's chat template can't render this conversation. The text is kept.",
+            "Try another model.",
+            repr(refused),
+        ) from refused
+
+    # ------------------------------------------------------------ the template
+
+    def _apply(self, messages: Sequence[dict[str, Any]], header: bool = True, **switch: bool) -> str:
+        made = self._tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=header, **switch
+        )
+        return str(made)
+
+    def _head(self, text: str) -> str:
+        bare = text.rstrip()
+        for opening in (row.opening.rstrip() for row in thinking.KNOWN):
+            if bare.endswith(opening):
+                return text[len(bare) - len(opening) :]
+        return ""
+
+    # ------------------------------------------------------------ trying it out
+
+    def _try_out(self) -> str:
+        if not self._tokenizer.has_chat_template:
+            return (
+                "This is a base model: it has no chat template and continues text rather than answering. A plain "
+                "“User: … Assistant: …” dialogue is used. An instruction-tuned model, often named “Instruct” or “it”, "
+                "answers better."
+            )
+        failure: Exception | None = None
+        for form in _forms([("user", _ASKED)]):
+            try:
+                if self._apply(form).strip():
+                    return ""
+            except Exception as error:
+                failure = error
+        reason = (str(failure).strip().splitlines() or ["it writes nothing"])[0]
+        return (
+            f"The model's chat template can't be used ({reason}). A plain “User: … Assistant: …” dialogue is used "
+            "instead; answers may suffer."
+        )
+
+    def _find_switch(self) -> tuple[str, bool | None]:
+        """The template's variable that turns thinking on and off, and how it stands by itself."""
+        form = next(iter(_forms([("user", _ASKED)])))
+        for name in _SWITCHES:
+            try:
+                plain, on, off = (self._apply(form, **given) for given in ({}, {name: True}, {name: False}))
+            except Exception:  # one that doesn't bear the variable hasn't the switch
+                continue
+            if on != off:
+                return name, plain == on
+        return "", None
+
+    def _end_mark(self, added: dict[str, int]) -> str:
+        """What the template writes behind a reply: an added token, or text that looks like a mark; else nothing."""
+        for form in _forms([("user", _ASKED), ("assistant", _ANSWERED)]):
+            try:
+                _, answered, after = self._apply(form, header=False).rpartition(_ANSWERED)
+            except Exception:
+                continue
+            after = after.lstrip()
+            if answered and after:
+                token = max((mark for mark in added if mark and after.startswith(mark)), key=len, default="")
+                tag = _TAG.match(after)
+                return token or (tag[0] if tag else "")
+        return ""
+
+    # ------------------------------------------------------------ without a template
+
+    def _plain(self, turns: Sequence[Turn]) -> str:
+        lines = []
+        for role, content in turns:
+            if role == "assistant":  # as the model wrote it, with the space that it began with
+                lines.append(_NAMES[role] + ("" if content[:1].isspace() else " ") + content.rstrip())
+            else:
+                lines.append(f"{_NAMES[role]} {content.strip()}" if role in _NAMES else content.strip())
+        return self._begin() + "\n\n".join([*lines, _NAMES["assistant"]])
+
+    def _begin(self) -> str:
+        """The token that the tokenizer puts before every text, written out."""
+        first = list(self._tokenizer.encode("a"))[:1]
+        return str(self._tokenizer.bos_token) if first == [self._tokenizer.bos_token_id] else ""
+
+
+def _is_part(token: str, row: thinking.Marks) -> bool:
+    return bool(token) and any(token in mark for mark in (row.opening, row.closing, row.answer))
+
+
+def _turns(messages: Sequence[ChatMessage], system_prompt: str) -> list[Turn]:
+    """Alternating turns. What a transcript says as the system stands at its head, or is the user's further on."""
+    turns: list[Turn] = [("system", system_prompt)] if system_prompt.strip() else []
+    for message in messages:
+        role = message.role
+        if role == "system" and turns and turns[-1][0] != "system":
+            role = "user"
+        if role == "assistant" and not message.content:
+            continue  # a reply that failed before its first word
+        if turns and turns[-1][0] == role:
+            turns[-1] = (role, turns[-1][1] + "\n\n" + message.content)
+        else:
+            turns.append((role, message.content))
+    return turns
+
+
+def _forms(turns: Sequence[Turn]) -> Iterator[list[dict[str, Any]]]:
+    """The same conversation in every form that some template wants, the usual one first."""
+    has_system = [role for role, _ in turns[:1]] == ["system"]
+    answers_first = [role for role, _ in turns[has_system : has_system + 1]] == ["assistant"]
+    choices = (
+        (False, True) if answers_first else (False,),  # a transcript that doesn't begin with the user
+        (False, True),  # content as a list of parts, as templates of models that also see
+        (False, True),  # thoughts in a field of their own
+        (False, True) if has_system else (False,),  # the system prompt in front of the user's words
+    )
+    for opener, parted, apart, merged in itertools.product(*choices):
+        made = list(turns)
+        if opener:
+            made.insert(int(has_system), ("user", ""))
+        if merged:
+            words = [made[0][1], *(text for role, text in made[1:2] if role == "user" and text)]
+            made[:2] = [("user", "\n\n".join(words)), *(turn for turn in made[1:2] if turn[0] != "user")]
+        yield [_message(role, text, parted, apart) for role, text in made]
+
+
+def _message(role: str, text: str, parted: bool, apart: bool) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": role}
+    if apart and role == "assistant":
+        pieces = thinking.split(text)
+        text = "\n\n".join(piece.text for piece in pieces if not piece.thinking)
+        thoughts = "\n\n".join(piece.text for piece in pieces if piece.thinking)
+        message |= {"thinking": thoughts, "reasoning_content": thoughts} if thoughts else {}
+    return message | {"content": [{"type": "text", "text": text}] if parted else text}
