@@ -1,4 +1,4 @@
-"""The application's start: `python -m app`, `python -m app --demo DIR`.
+"""The application's start: `python -m app`, `python -m app --demo DIR`, `python -m app --selftest`.
 
 Only the order of things: log, settings and library, the window on screen, then the engine's thread, which imports MLX.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sqlite3
 import sys
 from pathlib import Path
@@ -20,17 +21,27 @@ from app.ui.startup import EndSignals, finish, make_application, open_window
 
 
 def main(arguments: list[str] | None = None) -> int:
-    multiprocessing.freeze_support()
+    multiprocessing.freeze_support()  # a bundle's helper processes begin here too, and mustn't open a window
+    log.fill_streams()
     parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
     parser.add_argument("--demo", metavar="DIR", type=Path, help="play a scripted chat; write pictures and report.json")
     parser.add_argument("--demo-part", choices=("play", "reopen"), default="play", help=argparse.SUPPRESS)
+    parser.add_argument("--selftest", action="store_true", help="check that everything works here, and say so")
+    parser.add_argument("--json", action="store_true", help="the selftest's report as JSON")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="where the selftest's report goes as well")
     options = parser.parse_args(arguments)
+    if options.selftest:
+        from app import selftest
+
+        return selftest.main(options.json, options.report)
     if options.demo is not None:
         from app.ui import demo
 
         return demo.main(options.demo, options.demo_part)
     app = make_application()
     try:
+        if getattr(sys, "frozen", False):  # a bundle may be read-only, and nothing is written into one
+            os.environ.setdefault("NUMBA_CACHE_DIR", str(paths.kernels_dir()))
         notice = log.start()
         instance = SingleInstance(paths.data_dir(), app)
         if not instance.first:

@@ -23,17 +23,12 @@ def start(level: int = logging.INFO) -> str:
     """Send records to the log file, warnings to stderr as well where there is one, and native crashes to a file of
     their own. A second call changes nothing. Returns a sentence for the user where the log can't be written, else
     nothing: the program runs without one.
-
-    A program without a console has no stderr and no stdout; libraries' progress bars write there all the same, so
-    both become the null device.
     """
     root = logging.getLogger()
     if any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in root.handlers):
         return ""
     console = sys.stderr is not None
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    fill_streams()
     handlers: list[logging.Handler] = []
     notice = ""
     folder = paths.logs_dir()
@@ -57,6 +52,22 @@ def start(level: int = logging.INFO) -> str:
     for chatty in ("httpx", "httpcore", "httpx2", "httpcore2", "urllib3", "filelock"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     return notice
+
+
+def fill_streams() -> None:
+    """The standard streams that the program was started without become the null device. To be called first of all.
+
+    A closed one's number would go to the next file, the library of conversations perhaps, and what a library in C
+    writes to stderr would land in it. Python's own streams are then None, and progress bars write there all the same.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def keep_secret(text: str) -> None:

