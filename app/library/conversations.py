@@ -5,18 +5,22 @@ One `Library` belongs to one thread: the window's. Every call is a few small sta
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-import textwrap
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
 from app import paths
 from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
+from app.library import titles
 from app.library.database import open_database
+from app.library.listing import Listing
 from app.library.records import (
     ChartPoint,
     Conversation,
@@ -24,16 +28,18 @@ from app.library.records import (
     Role,
     State,
     Switch,
-    read_conversation,
     read_message,
     read_point,
     read_switch,
 )
 from app.library.search import Hit, SearchIndex
+from app.library.streaming import Streaming
+from app.library.tree import Tree
+
+log = logging.getLogger(__name__)
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
-_TITLE_LETTERS = 120  # whoever shows it cuts it to the room there is
 
 
 class Library:
@@ -48,6 +54,9 @@ class Library:
         self._db = opened.connection
         self.notice = opened.notice
         self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
+        self._listing = Listing(self._db)
+        self._streaming = Streaming(self.path.with_name("streaming"))
+        self._take_in_left()
         self._index = SearchIndex(self.path.with_name("search.db"), self._db)
         if self.notice:
             self._index.forget()
@@ -56,9 +65,17 @@ class Library:
         self._index.close()
         self._db.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Several calls as one: all of them are written, or none."""
-        return _transaction(self._db)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several calls as one: all of them are written, or none. What is written survives a power cut too."""
+        if not self._db.in_transaction:
+            self._db.execute("PRAGMA synchronous = FULL")
+        try:
+            with _transaction(self._db):
+                yield
+        finally:
+            if not self._db.in_transaction:
+                self._db.execute("PRAGMA synchronous = NORMAL")
 
     def __enter__(self) -> Library:
         return self
@@ -83,14 +100,11 @@ class Library:
 
         A damaged row is left out and logged; it hides no other.
         """
-        rows = self._db.execute(_SELECT_CONVERSATIONS + " WHERE c.deleted IS NULL ORDER BY c.rowid DESC")
-        made = [made for row in rows if (made := read_conversation(row)) is not None]
-        return sorted(made, key=lambda conversation: (conversation.pinned, conversation.updated), reverse=True)
+        return self._listing.all()
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Raises KeyError."""
-        row = self._db.execute(_SELECT_CONVERSATIONS + " WHERE c.id = ?", (conversation_id,)).fetchone()
-        made = None if row is None else read_conversation(row)
+        made = self._listing.one(conversation_id)
         if made is None:
             raise KeyError(conversation_id)
         return made
@@ -107,10 +121,6 @@ class Library:
     def set_model(self, conversation_id: str, model: str) -> None:
         self._db.execute("UPDATE conversations SET model = ? WHERE id = ?", (model, conversation_id))
 
-    def set_context_start(self, conversation_id: str, message_id: str | None) -> None:
-        """The model reads from this message on; what stands before it stays in the transcript."""
-        self._db.execute("UPDATE conversations SET context_start = ? WHERE id = ?", (message_id, conversation_id))
-
     def delete(self, conversation_id: str) -> None:
         """Take it off the list. `restore` brings it back until the program ends; the next start forgets it."""
         self._db.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (time.time(), conversation_id))
@@ -122,9 +132,17 @@ class Library:
 
     def add_user_message(self, conversation_id: str, content: str) -> Message:
         """Append behind the current leaf. The first one names an untitled conversation."""
-        title = textwrap.shorten(content, _TITLE_LETTERS, placeholder="") or content.strip()[:_TITLE_LETTERS]
-        self._db.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, conversation_id))
+        self._db.execute(
+            "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (titles.propose(content), conversation_id)
+        )
         return self._add(conversation_id, "user", content, "complete", self.conversation(conversation_id).leaf, "")
+
+    def edit(self, message: Message, content: str) -> Message:
+        """Say something else in a user message's place: a new branch; the old one stays."""
+        made = self._add(message.conversation, "user", content, "complete", self._tree(message).parent(message.id), "")
+        if message.starts_context:
+            self.start_context(made.id)
+        return made
 
     def begin_reply(self, conversation_id: str, scheme: str, parent: str | None = None) -> Message:
         """An empty assistant message, `partial` until it is finished. `parent` defaults to the leaf; give the user's
@@ -134,8 +152,10 @@ class Library:
         return self._add(conversation_id, "assistant", "", "partial", parent, scheme)
 
     def update_partial(self, message_id: str, content: str) -> None:
-        """What a streaming reply says so far. Call at most every second or two: each call writes the whole text."""
-        self._db.execute("UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'", (content, message_id))
+        """What a streaming reply says so far; only what is new is written. Raises OSError."""
+        known = self._db.execute("SELECT 1 FROM messages WHERE id = ? AND state = 'partial'", (message_id,))
+        if known.fetchone():
+            self._streaming.put(message_id, content)
 
     def finish_reply(self, turn: TurnFinished) -> None:
         """Commit a reply's whole text, state, counts and rates in one transaction."""
@@ -148,55 +168,68 @@ class Library:
                  turn.prefill_tokens_per_s, turn.tokens_per_s, turn.reply_id),
             )  # fmt: skip
             self._touch(turn.conversation_id)
+        self._streaming.drop(turn.reply_id)
 
     def fail_reply(self, message_id: str, content: str, error: str) -> None:
         """Keep what was said before the failure, and the reason."""
         self._db.execute(
             "UPDATE messages SET content = ?, state = 'failed', error = ? WHERE id = ?", (content, error, message_id)
         )
+        self._streaming.drop(message_id)
 
     def remove_message(self, message_id: str) -> None:
-        """Take back a message without children, e.g. a reply for which there was no room. Its parent becomes the leaf.
-
-        Raises KeyError.
+        """Take back a message without children, e.g. a reply for which there was no room. Where it was shown, the
+        branch before it is shown again, else the branch ends with its parent. Raises KeyError.
         """
         with _transaction(self._db):
-            row = self._db.execute("SELECT conversation, parent FROM messages WHERE id = ?", (message_id,)).fetchone()
-            children = self._db.execute("SELECT count(*) FROM messages WHERE parent = ?", (message_id,)).fetchone()[0]
-            if row is None or children:
+            row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
+            message = None if row is None else read_message(row)
+            if message is None or (tree := self._tree(message)).leaf(message_id) != message_id:
                 raise KeyError(message_id)
+            others = [other for other in tree.siblings(message_id) if other != message_id]
             self._db.execute("DELETE FROM messages WHERE id = ?", (message_id,))
             self._db.execute(
                 "UPDATE conversations SET leaf = ? WHERE id = ? AND leaf = ?",
-                (row["parent"], row["conversation"], message_id),
+                (tree.leaf(others[-1]) if others else tree.parent(message_id), message.conversation, message_id),
             )
+        self._streaming.drop(message_id)
 
-    def set_leaf(self, conversation_id: str, message_id: str | None) -> None:
-        """Show another branch: the transcript then ends with this message."""
-        self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (message_id, conversation_id))
+    def start_context(self, message_id: str) -> None:
+        """In branches with this message the model reads from it on; what stands before it stays in the transcript."""
+        self._db.execute("UPDATE messages SET starts_context = 1 WHERE id = ?", (message_id,))
+
+    def show(self, conversation_id: str, message_id: str) -> None:
+        """Show the branch with this message, to the end that it had when it was shown last. Raises KeyError."""
+        tree = Tree(self._all_messages(conversation_id))
+        leaf = tree.leaf(message_id)
+        branch = tree.branch(leaf)
+        with _transaction(self._db):
+            self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (leaf, conversation_id))
+            for parent, child in pairwise(branch):
+                if len(tree.siblings(child.id)) > 1 and parent.shown != child.id:
+                    self._db.execute("UPDATE messages SET shown = ? WHERE id = ?", (child.id, parent.id))
+
+    def leaf(self, conversation_id: str) -> str | None:
+        """The last message of the branch that is shown; None also for a conversation that is gone."""
+        row = self._db.execute("SELECT leaf FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+        return row["leaf"] if row is not None and isinstance(row["leaf"], str) else None
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The current branch from its first message to the leaf.
+        """The branch that is shown, from its first message to the leaf.
 
         A damaged message is left out and logged. Where its loss breaks the chain, the branch goes on with the message
         that was written before it.
         """
-        rows = self._db.execute("SELECT * FROM messages WHERE conversation = ? ORDER BY seq", (conversation_id,))
-        known = {made.id: (made, place) for place, row in enumerate(rows) if (made := read_message(row)) is not None}
-        ordered = list(known.values())
-        at = known.get(self.conversation(conversation_id).leaf or "")
-        if at is None and ordered and self.conversation(conversation_id).leaf is not None:
-            at = ordered[-1]
-        branch: list[Message] = []
-        while at is not None:
-            message, place = at
-            branch.append(message)
-            at = known.get(message.parent or "")
-            if at is None and message.parent is not None:
-                at = next((entry for entry in reversed(ordered) if entry[1] < place), None)
-            elif at is not None and at[1] >= place:
-                break  # a damaged parent link must not go in circles
-        return branch[::-1]
+        return self.branch(conversation_id)[0]
+
+    def branch(self, conversation_id: str) -> tuple[list[Message], dict[str, tuple[str, ...]]]:
+        """The branch that is shown, and for each of its messages that has others in its place all of these, the
+        oldest first.
+        """
+        tree = Tree(self._all_messages(conversation_id))
+        branch = tree.branch(self.conversation(conversation_id).leaf)
+        places = {message.id: tree.siblings(message.id) for message in branch}
+        return branch, {message: others for message, others in places.items() if len(others) > 1}
 
     # ------------------------------------------------------------ search
 
@@ -210,18 +243,19 @@ class Library:
 
     # ------------------------------------------------------------ the chart's history
 
-    def record_samples(self, samples: Sequence[MemorySample]) -> None:
-        """Store measured points in one transaction. Collect a few: the engine sends up to four a second."""
+    def record_samples(self, samples: Sequence[tuple[MemorySample, str | None]]) -> None:
+        """Store measured points in one transaction, each with the last message of the branch that it was measured in.
+        Collect them: every call writes pages, and the engine sends up to four a second.
+        """
         if not samples:
             return
         with _transaction(self._db):
             self._db.executemany(
-                "INSERT INTO samples (conversation, tokens, used_bytes, scheme) "
-                "SELECT id, ?, ?, ? FROM conversations WHERE id = ?",
-                [(s.tokens, s.used_bytes, s.scheme, s.conversation_id) for s in samples],
+                "INSERT INTO samples (conversation, tokens, used_bytes, scheme, message) "
+                "SELECT id, ?, ?, ?, ? FROM conversations WHERE id = ?",
+                [(s.tokens, s.used_bytes, s.scheme, message, s.conversation_id) for s, message in samples],
             )
-            for conversation_id in {s.conversation_id for s in samples}:
-                last = next(s for s in reversed(samples) if s.conversation_id == conversation_id)
+            for conversation_id, last in {s.conversation_id: s for s, _ in samples}.items():
                 self._db.execute(
                     "UPDATE conversations SET cached_tokens = ?, cached_bytes = ? WHERE id = ?",
                     (last.tokens, last.used_bytes, conversation_id),
@@ -267,6 +301,28 @@ class Library:
 
     # ------------------------------------------------------------
 
+    def _all_messages(self, conversation_id: str) -> list[Message]:
+        """Of all branches, in the order in which they were written."""
+        rows = self._db.execute("SELECT * FROM messages WHERE conversation = ? ORDER BY seq", (conversation_id,))
+        made = [made for row in rows if (made := read_message(row)) is not None]
+        texts = {message.id: self._streaming.text(message.id) for message in made if message.state == "partial"}
+        return [replace(message, content=texts.get(message.id) or message.content) for message in made]
+
+    def _tree(self, message: Message) -> Tree:
+        return Tree(self._all_messages(message.conversation))
+
+    def _take_in_left(self) -> None:
+        """What a killed program left of a reply goes into the reply's row."""
+        for message_id, text in self._streaming.left():
+            try:
+                self._db.execute(
+                    "UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'", (text, message_id)
+                )
+            except sqlite3.OperationalError as error:  # shown from its file, and tried again at the next start
+                log.warning("the rest of a reply can't be taken in: %s", error)
+            else:
+                self._streaming.drop(message_id)
+
     def _add(
         self, conversation_id: str, role: Role, content: str, state: State, parent: str | None, scheme: str
     ) -> Message:
@@ -278,6 +334,8 @@ class Library:
                 (message_id, conversation_id, parent, role, content, state, scheme, time.time()),
             )
             self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (message_id, conversation_id))
+            # Where nothing else was chosen the newest is shown anyway.
+            self._db.execute("UPDATE messages SET shown = ? WHERE id = ? AND shown IS NOT NULL", (message_id, parent))
             self._touch(conversation_id)
         row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
         made = read_message(row)
@@ -300,12 +358,6 @@ class Library:
             f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
             (conversation_id, conversation_id, width),
         )
-
-
-_SELECT_CONVERSATIONS = (
-    "SELECT c.*, coalesce(s.bytes, 0) AS snapshot_bytes "
-    "FROM conversations c LEFT JOIN snapshots s ON s.conversation = c.id"
-)
 
 
 @contextmanager

@@ -87,6 +87,14 @@ MIGRATIONS: tuple[str, ...] = (
     # The first message that the model still reads, once the user has left out older turns.
     "ALTER TABLE conversations ADD COLUMN context_start TEXT;",
     "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;",
+    # Branches. Of a message: which of the next ones was shown last (NULL: the newest); whether the model reads from it
+    # on, in place of conversations.context_start, which no branch shared. Of a sample: the last message then.
+    """
+    ALTER TABLE messages ADD COLUMN shown TEXT;
+    ALTER TABLE messages ADD COLUMN starts_context INTEGER NOT NULL DEFAULT 0;
+    UPDATE messages SET starts_context = 1 WHERE id IN (SELECT context_start FROM conversations);
+    ALTER TABLE samples ADD COLUMN message TEXT;
+    """,
 )
 
 # Primary result codes that say nothing about the file's content.

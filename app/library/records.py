@@ -24,10 +24,7 @@ _METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
 
 @dataclass(frozen=True)
 class Conversation:
-    """One row of the list. `cached_*` are the last measured size of its cache; `snapshot_bytes` is 0 without a file.
-
-    `context_start` is the first message that the model reads, None for the very first.
-    """
+    """One row of the list. `cached_*` are the last measured size of its cache; `snapshot_bytes` is 0 without a file."""
 
     id: str
     title: str
@@ -39,7 +36,6 @@ class Conversation:
     snapshot_bytes: int
     created: float
     updated: float
-    context_start: str | None = None
     pinned: bool = False
 
 
@@ -48,7 +44,8 @@ class Message:
     """One message. A reply is `partial` while it streams, then complete, length (at its limit), interrupted
     or failed (`error` says why).
 
-    One that is `partial` at the start was cut off when the program ended.
+    One that is `partial` at the start was cut off when the program ended. `starts_context`: the model reads from here
+    on. `shown`: which of the messages that follow was shown last, None for the newest.
     """
 
     id: str
@@ -65,6 +62,8 @@ class Message:
     prefill_tokens_per_s: float
     tokens_per_s: float
     created: float
+    starts_context: bool = False
+    shown: str | None = None
 
     def as_chat(self) -> ChatMessage:
         return ChatMessage(self.id, self.role, self.content)
@@ -72,9 +71,12 @@ class Message:
 
 @dataclass(frozen=True)
 class ChartPoint:
+    """`message` was the last one of the branch when this was measured; None: not known."""
+
     tokens: int
     used_bytes: int
     scheme: str
+    message: str | None = None
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,6 @@ def _conversation(row: _Fields) -> Conversation:
         snapshot_bytes=row.whole("snapshot_bytes", MOST_BYTES, 0),
         created=row.real("created", LATEST),
         updated=row.real("updated", LATEST),
-        context_start=row.link("context_start"),
         pinned=row.whole("pinned", 1, 0) == 1,
     )
 
@@ -217,11 +218,15 @@ def _message(row: _Fields) -> Message:
         prefill_tokens_per_s=row.real("prefill_tokens_per_s", MOST_TOKENS),
         tokens_per_s=row.real("tokens_per_s", MOST_TOKENS),
         created=row.real("created", LATEST),
+        starts_context=row.whole("starts_context", 1, 0) == 1,
+        shown=row.link("shown"),
     )
 
 
 def _point(row: _Fields) -> ChartPoint:
-    return ChartPoint(row.whole("tokens", MOST_TOKENS), row.whole("used_bytes", MOST_BYTES), row.scheme("scheme"))
+    return ChartPoint(
+        row.whole("tokens", MOST_TOKENS), row.whole("used_bytes", MOST_BYTES), row.scheme("scheme"), row.link("message")
+    )
 
 
 def _switch(row: _Fields) -> Switch:

@@ -94,8 +94,7 @@ class Answering(QObject):
         self._show_status(self.tr("Preparing the first token…"), 0, 0)
 
     def on_save(self) -> None:
-        """Write down what is new of the reply, and of what was measured."""
-        self._cache.save()
+        """Write down what is new of the reply. What is measured meanwhile waits for its end: it costs pages."""
         if self._turn and self._turn.text != self._turn.saved_text:
             reply_id, text = self._turn.reply.id, self._turn.text
             self._turn.saved_text = text

@@ -31,7 +31,7 @@ class CacheView(QObject):
         self._histories: dict[str, History] = {}
         self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
         self._snapshots: dict[str, ev.SnapshotSaved | ev.SnapshotLoaded] = {}  # the last of each, of this run
-        self._unsaved: list[ev.MemorySample] = []
+        self._unsaved: list[tuple[ev.MemorySample, str | None]] = []
         self._told_not_saved = False
 
     def show(self, conversation_id: str, scheme: str) -> None:
@@ -50,15 +50,31 @@ class CacheView(QObject):
         if not conversation_id:
             return History()
         if conversation_id not in self._histories:
-            self._histories[conversation_id] = History(
-                [Point(p.tokens, p.used_bytes, p.scheme) for p in self._library.samples(conversation_id)],
-                [marker(s) for s in self.switches(conversation_id)],
-            )
+            history, shown = History(), self._shown(conversation_id)
+            for p in self._library.samples(conversation_id):
+                if p.message in shown:
+                    history.add(Point(p.tokens, p.used_bytes, p.scheme))
+            history.markers = [marker(s) for s in self.switches(conversation_id)]
+            self._histories[conversation_id] = history
         return self._histories[conversation_id]
 
     def switches(self, conversation_id: str) -> list[Switch]:
-        """The stored switches that changed a cache; earlier versions recorded others too."""
-        return [s for s in self._library.switches(conversation_id) if s.method not in ev.NOTHING_SWITCHED]
+        """The stored switches in the branch shown that changed a cache; earlier versions recorded others too."""
+        shown = self._shown(conversation_id)
+        return [
+            s
+            for s in self._library.switches(conversation_id)
+            if s.method not in ev.NOTHING_SWITCHED and s.after_message in shown
+        ]
+
+    def _shown(self, conversation_id: str) -> set[str | None]:
+        """The messages in the branch shown; None is the one that earlier versions didn't note."""
+        return {None, *(message.id for message in self._library.messages(conversation_id))}
+
+    def branched(self, conversation_id: str) -> None:
+        """Another branch is shown: its curve is another one."""
+        self.save()
+        self._histories.pop(conversation_id, None)
 
     def forget(self, conversation_id: str) -> None:
         self._histories.pop(conversation_id, None)
@@ -91,7 +107,7 @@ class CacheView(QObject):
         history = self.history(event.conversation_id)
         history.curves = dict(event.curves)
         if history.add(Point.of(event)):
-            self._unsaved.append(event)
+            self._unsaved.append((event, self._library.leaf(event.conversation_id)))
         if event.conversation_id == self._current:
             self._panel.show_sample(event, context_tokens)
             if event.conversation_id == self._reading:
@@ -106,7 +122,7 @@ class CacheView(QObject):
         else:
             history = self.history(event.conversation_id)  # read before the row is there, else it would come twice
             history.markers.append(marker(event))
-            leaf = self._library.conversation(event.conversation_id).leaf
+            leaf = self._library.leaf(event.conversation_id)
             self._writing.put(event, partial(self._library.record_switch, event, leaf))
         if event.conversation_id == self._current:
             self._panel.picker.set_current(event.to_scheme)

@@ -105,7 +105,7 @@ class Chat(QObject):
         self.answering.hide()
         switches = self._cache.switches(conversation_id)
         messages = self._library.messages(conversation_id)
-        self._transcript.show_items(self._items.makers(messages, switches, conversation.context_start))
+        self._transcript.show_items(self._items.makers(messages, switches))
         self._show_state()
         self._restore_cache()
         self.list_changed.emit()
@@ -366,6 +366,8 @@ class Chat(QObject):
     # ------------------------------------------------------------ writing down
 
     def on_save(self) -> None:
+        """Everything that waits."""
+        self._cache.save()
         self.answering.on_save()
 
     def on_idle(self) -> None:

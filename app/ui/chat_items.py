@@ -28,11 +28,12 @@ class ChatItems(QObject):
         super().__init__(parent)
         self._live_reply = live_reply
 
-    def makers(self, messages: Sequence[Message], switches: Sequence[Switch], start: str | None) -> list[ItemMaker]:
-        """What makes each piece, in order. `start` is the first message that the model reads."""
+    def makers(self, messages: Sequence[Message], switches: Sequence[Switch]) -> list[ItemMaker]:
+        """What makes each piece, in order."""
+        start = next((message for message in reversed(messages) if message.starts_context), None)
         makers: list[ItemMaker] = [partial(self.divider, s) for s in switches if s.after_message is None]
         for message in messages:
-            if message.id == start and message is not messages[0]:
+            if message is start and message is not messages[0]:
                 makers.append(self.context_divider)
             if message.role == "user":
                 makers.append(partial(UserBubble, message.content))

@@ -17,11 +17,10 @@ class Said:
     def to_read(self, conversation_id: str, until: str | None = None) -> tuple[ChatMessage, ...]:
         """What the model reads: the branch from where its context starts, without replies that say nothing."""
         messages = self._library.messages(conversation_id)
-        start = self._library.conversation(conversation_id).context_start
-        places = [index for index, m in enumerate(messages) if m.id == start]
-        messages = messages[places[0] :] if places else messages
         ends = [index for index, m in enumerate(messages) if m.id == until]
         messages = messages[: ends[0] + 1] if ends else messages
+        starts = [index for index, m in enumerate(messages) if m.starts_context]
+        messages = messages[starts[-1] :] if starts else messages
         return tuple(m.as_chat() for m in messages if m.content)
 
     def last_by_user(self, conversation_id: str) -> Message | None:
@@ -43,7 +42,7 @@ class Said:
 
     def answer_from(self, start: str, message: Message, scheme: str) -> Message:
         """The model reads from `start` on."""
-        self._library.set_context_start(message.conversation, start)
+        self._library.start_context(start)
         return self.answer(message, scheme)
 
     def move(self, message: Message, scheme: str, model: str) -> Message:

@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 RETRY_MS = 1000
 T = TypeVar("T")
+NOT_NOW = (sqlite3.OperationalError, OSError)
 
 
 class Writing(QObject):
@@ -40,7 +41,7 @@ class Writing(QObject):
             self._drain()
             with self._library.transaction():
                 return write()
-        except sqlite3.OperationalError as error:
+        except NOT_NOW as error:
             log.warning("refused: %s", error)
             words = self.tr("This can't be saved, so it was not done ({0}). Make room on the disk and try again.")
             self._notices.show_notice(words.format(error))
@@ -49,7 +50,7 @@ class Writing(QObject):
     def flush(self) -> None:
         try:
             self._drain()
-        except sqlite3.OperationalError as error:
+        except NOT_NOW as error:
             self._timer.start()
             if not self._told:
                 log.warning("not written yet: %s", error)
@@ -62,12 +63,12 @@ class Writing(QObject):
             self._told = ""
 
     def _drain(self) -> None:
-        """Write what is left; what can't be written for now stays. Raises OperationalError."""
+        """Write what is left; what can't be written for now stays. Raises NOT_NOW."""
         while self._left:
             subject, write = next(iter(self._left.items()))
             del self._left[subject]
             try:
                 write()
-            except sqlite3.OperationalError:
+            except NOT_NOW:
                 self._left = {subject: write, **self._left}
                 raise

@@ -110,7 +110,7 @@ def test_a_second_answer_is_a_branch(library: Library) -> None:
     second = library.begin_reply(conversation, "turbo2", parent=question.id)
     library.finish_reply(finished(conversation, second.id, "Another answer"))
     assert [m.content for m in library.messages(conversation)] == ["Question?", "Another answer"]
-    library.set_leaf(conversation, first.id)
+    library.show(conversation, first.id)
     assert [m.content for m in library.messages(conversation)] == ["Question?", "Answer to Question?"]
 
 
@@ -161,11 +161,11 @@ def test_deleting_can_be_undone_until_the_next_start(library: Library, path: Pat
 
 def test_the_chart_survives(library: Library, path: Path) -> None:
     conversation = talk(library, "one")
-    library.record_samples([sample(conversation, n, 100 * n) for n in (0, 10, 20)])
+    library.record_samples([(sample(conversation, n, 100 * n), None) for n in (0, 10, 20)])
     after = library.messages(conversation)[-1].id
     switch = SchemeSwitched(conversation, "turbo4", "turbo2", 20, 2000, 900, "requantised", 0.25)
     library.record_switch(switch, after)
-    library.record_samples([sample(conversation, 20, 900, "turbo2")])
+    library.record_samples([(sample(conversation, 20, 900, "turbo2"), None)])
     library.close()
     with Library(path) as again:
         points = [(p.tokens, p.used_bytes, p.scheme) for p in again.samples(conversation)]
@@ -182,7 +182,7 @@ def test_the_chart_stays_small(library: Library, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(conversations, "MAX_SAMPLES", 100)
     conversation = library.create("turbo4").id
     for start in range(0, 1000, 10):
-        library.record_samples([sample(conversation, n, n) for n in range(start, start + 10)])
+        library.record_samples([(sample(conversation, n, n), None) for n in range(start, start + 10)])
     kept = [point.tokens for point in library.samples(conversation)]
     assert len(kept) <= 100
     assert kept == sorted(kept)
@@ -191,7 +191,7 @@ def test_the_chart_stays_small(library: Library, monkeypatch: pytest.MonkeyPatch
 
 
 def test_samples_of_a_deleted_conversation_are_ignored(library: Library) -> None:
-    library.record_samples([sample("gone", 1, 1)])
+    library.record_samples([(sample("gone", 1, 1), None)])
     library.record_snapshot(SnapshotSaved("gone", 1, 0.1, 1), "gone.tqcache", "f")
     assert library.samples("gone") == []
 

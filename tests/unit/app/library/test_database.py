@@ -26,7 +26,7 @@ def fill(path: Path, count: int = 30) -> None:
         for number in range(count):
             conversation = library.create("turbo4").id
             library.add_user_message(conversation, f"Question {number} " + "word " * 200)
-            library.record_samples([MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0)])
+            library.record_samples([(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)])
             library.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
 
 
