@@ -48,6 +48,9 @@ class Settings:
             return default
         return value
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
     def get_bytes(self, key: str) -> bytes:
         """What `set_bytes` stored, else nothing."""
         try:

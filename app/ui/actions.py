@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
 from PySide6.QtCore import QMetaObject, QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
@@ -19,40 +22,51 @@ class Actions(QObject):
         self._window = window
         self._icons: dict[QAction, str] = {}
         tr = self.tr
-        self.new = self._action(tr("New conversation"), Keys.New, "compose")
+        self.new = self._action(tr("New conversation"), "Ctrl+N", "compose")
         self.rename = self._action(tr("Rename…"), "F2")
+        self.pin = self._action(tr("Pin to the top"), "Ctrl+Shift+P")
         self.delete = self._action(tr("Delete conversation"), "Ctrl+Shift+Backspace")
         self.models = self._action(tr("Find and manage models…"), "Ctrl+Shift+L", "models")
         self.downloads = self._action(tr("Downloads"), "Ctrl+J")
-        self.open_folder = self._action(tr("Open a model folder…"), Keys.Open, "folder")
-        self.unload = self._action(tr("Unload the model"), None)
+        self.open_folder = self._action(tr("Open a model folder…"), "Ctrl+O", "folder")
+        self.unload = self._action(tr("Unload the model"))
         self.preferences = self._action(tr("Preferences…"), "Ctrl+,", role=QAction.MenuRole.PreferencesRole)
-        self.close = self._action(tr("Close window"), Keys.Close)
-        self.quit = self._action(tr("Quit"), Keys.Quit, role=QAction.MenuRole.QuitRole)
+        self.close = self._action(tr("Close window"), "Ctrl+W")
+        self.quit = self._action(tr("Quit"), "Ctrl+Q", role=QAction.MenuRole.QuitRole)
         self.undo = self._action(tr("Undo"), Keys.Undo)
         self.cut = self._edit_action(tr("Cut"), "cut")
         self.copy = self._edit_action(tr("Copy"), "copy")
         self.paste = self._edit_action(tr("Paste"), "paste")
         self.select_all = self._edit_action(tr("Select all"), "selectAll")
+        self.find = self._action(tr("Find in this conversation"), "Ctrl+F")
+        self.search = self._action(tr("Search all conversations"), ("Ctrl+Shift+F", "Ctrl+K"))
         self.sidebar = self._action(tr("Conversations"), "Ctrl+Shift+S", "sidebar", checkable=True)
         self.panel = self._action(tr("Memory"), "Ctrl+Shift+M", "panel", checkable=True)
-        self.search = self._action(tr("Search conversations"), "Ctrl+K")
         self.next = self._action(tr("Next conversation"), "Ctrl+PgDown")
         self.previous = self._action(tr("Previous conversation"), "Ctrl+PgUp")
+        self.larger = self._action(tr("Larger text"), ("Ctrl++", "Ctrl+="))
+        self.smaller = self._action(tr("Smaller text"), "Ctrl+-")
+        self.usual_size = self._action(tr("Usual text size"), "Ctrl+0")
+        self.minimize = self._action(tr("Minimise"), "Ctrl+M" if sys.platform == "darwin" else ())
         self.scheme = self._action(tr("Change the scheme…"), "Ctrl+Shift+K")
-        self.stop = self._action(tr("Stop"), "Esc")
-        self.about = self._action(tr("About TurboQuant Chat"), None, role=QAction.MenuRole.AboutRole)
+        self.send = self._action(tr("Send"), ("Ctrl+Return", "Ctrl+Enter"))
+        self.stop = self._action(tr("Stop"), ("Esc", "Ctrl+."))
+        self.shortcuts = self._action(tr("Keyboard shortcuts"), ("Ctrl+/", "F1"))
+        self.log_folder = self._action(tr("Show the log folder"))
+        self.crash_report = self._action(tr("Last crash report…"))
+        self.about = self._action(tr("About TurboQuant Chat"), role=QAction.MenuRole.AboutRole)
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
 
-    def _action(self, text: str, keys: Keys | str | None, icon: str = "", *, checkable: bool = False,
+    def _action(self, text: str, keys: Keys | str | Sequence[str] = (), icon: str = "", *, checkable: bool = False,
                 role: QAction.MenuRole = QAction.MenuRole.NoRole) -> QAction:  # fmt: skip
+        """Of several `keys` the first one is shown. They work in this window only, not in its dialogs."""
         action = QAction(text, self._window, checkable=checkable)
         action.setMenuRole(role)
-        if keys is not None:
-            action.setShortcut(QKeySequence(keys))
-            shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{text} ({shown})" if shown else text)
+        several = [keys] if isinstance(keys, Keys | str) else keys
+        action.setShortcuts([QKeySequence(one) for one in several])
+        if shown := action.shortcut().toString(QKeySequence.SequenceFormat.NativeText):
+            action.setToolTip(f"{text} ({shown})")
         if icon:
             self._icons[action] = icon
         self._window.addAction(action)
@@ -75,22 +89,31 @@ class Actions(QObject):
         for action, name in self._icons.items():
             action.setIcon(theme.icon(name))
 
+    def layout(self) -> list[tuple[str, list[QAction | None]]]:
+        """Each menu's title and entries, in order; None is a line between groups."""
+        tr = self.tr
+        file = [self.new, None, self.rename, self.pin, self.delete, None, self.preferences, None, self.close, self.quit]
+        edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find, self.search]
+        view = [self.sidebar, self.panel, None, self.next, self.previous, None]
+        view += [self.larger, self.smaller, self.usual_size]
+        chat = [self.send, self.stop, None, self.scheme]
+        model = [self.models, self.downloads, None, self.open_folder, self.unload]
+        about = [self.shortcuts, None, self.log_folder, self.crash_report, None, self.about]
+        if sys.platform == "darwin":
+            view += [None, self.minimize]
+        return [
+            (tr("File"), file),
+            (tr("Edit"), edit),
+            (tr("View"), view),
+            (tr("Chat"), chat),
+            (tr("Model"), model),
+            (tr("Help"), about),
+        ]
+
     def menus(self, parent: QWidget) -> list[QMenu]:
         """The menus, in order."""
-        tr = self.tr
-        layout: list[tuple[str, list[QAction | None]]] = [
-            (
-                tr("File"),
-                [self.new, None, self.rename, self.delete, None, self.preferences, None, self.close, self.quit],
-            ),
-            (tr("Edit"), [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.search]),
-            (tr("View"), [self.sidebar, self.panel, None, self.next, self.previous]),
-            (tr("Chat"), [self.scheme, self.stop]),
-            (tr("Model"), [self.models, self.downloads, None, self.open_folder, self.unload]),
-            (tr("Help"), [self.about]),
-        ]
         made = []
-        for title, entries in layout:
+        for title, entries in self.layout():
             menu = QMenu(title, parent)
             for entry in entries:
                 if entry is None:

@@ -1,44 +1,47 @@
-"""The window's three columns: side columns fold away where the middle would become too narrow to read."""
+"""The window's three columns: side columns are as wide as the user drags them, and fold away where the middle would
+become too narrow to read."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
-from app.ui.cards import Line
-
-SIDEBAR_WIDTH = 244
-PANEL_WIDTH = 336
 CENTER_LEAST = 440
 CENTER_SQUEEZED = 300  # beside a column that was asked for
+# Least, usual and greatest width.
+WIDTHS = {"sidebar": (180, 244, 420), "panel": (300, 336, 520)}
 
 
-class Columns(QWidget):
+class Columns(QSplitter):
     """`folded` when other columns are shown than before: see `shown`. `wanted` is what the user asked to see."""
 
     folded = Signal()
 
     def __init__(self, sidebar: QWidget, middle: QWidget, panel: QWidget, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setHandleWidth(1)
+        self.setChildrenCollapsible(False)
         self.wanted = {"sidebar": True, "panel": True}
         self.shown: dict[str, bool] = {}
         self._allowed: Collection[str] = tuple(self.wanted)
         # The column opened last stays when there is room for one only.
         self._preferred = "panel"
         self._asked = ""  # shown although the middle becomes narrow
-        self._columns = {"sidebar": (sidebar, Line(self)), "panel": (panel, Line(self))}
-        self._widths = {"sidebar": SIDEBAR_WIDTH, "panel": PANEL_WIDTH}
-        for name, (column, _) in self._columns.items():
-            column.setFixedWidth(self._widths[name])
+        self._columns = {"sidebar": sidebar, "panel": panel}
+        self._widths = {name: usual for name, (_, usual, _) in WIDTHS.items()}
+        for widget in (sidebar, middle, panel):
+            self.addWidget(widget)
+        for name, column in self._columns.items():
+            column.setMinimumWidth(WIDTHS[name][0])
+            column.setMaximumWidth(WIDTHS[name][2])
         middle.setMinimumWidth(CENTER_SQUEEZED)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for widget in (*self._columns["sidebar"], middle, *reversed(self._columns["panel"])):
-            row.addWidget(widget, 1 if widget is middle else 0)
+        self.setStretchFactor(1, 1)
+        for handle in (1, 2):
+            self.handle(handle).setAccessibleName(self.tr("Width of the column"))
+        self.splitterMoved.connect(self.on_dragged)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -56,18 +59,35 @@ class Columns(QWidget):
             self._preferred = name
         self.fold()
 
+    def width_of(self, name: str) -> int:
+        return self._widths[name]
+
+    def set_width(self, name: str, width: int) -> None:
+        """As it was dragged to; 0: the usual one."""
+        least, usual, most = WIDTHS[name]
+        self._widths[name] = min(max(width, least), most) if width else usual
+        self.fold()
+
+    def on_dragged(self) -> None:
+        for name, column in self._columns.items():
+            if self.shown[name]:
+                self._widths[name] = column.width()
+        self.fold()
+
     def fold(self) -> None:
         """Show the side columns that are wanted, allowed and fit beside a readable middle."""
         room = self.width() - CENTER_LEAST
         if self._widths.get(self._asked, 0) <= room:
             self._asked = ""
-        shown = dict.fromkeys(self._widths, False)
+        shown = dict.fromkeys(self._widths, 0)
         for name in sorted(self._allowed, key=lambda name: name != self._preferred):
-            squeezed = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
-            shown[name] = self.wanted[name] and self._widths[name] <= squeezed
-            room -= self._widths[name] if shown[name] else 0
-        for name, (column, line) in self._columns.items():
-            column.setVisible(shown[name])
-            line.setVisible(shown[name])
-        self.shown = shown
+            free = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
+            if self.wanted[name] and free >= min(self._widths[name], WIDTHS[name][1]):
+                shown[name] = min(self._widths[name], free)
+                room -= shown[name]
+        for name, column in self._columns.items():
+            column.setVisible(bool(shown[name]))
+        left, right = shown["sidebar"], shown["panel"]
+        self.setSizes([left, max(self.width() - left - right, 0), right])
+        self.shown = {name: bool(width) for name, width in shown.items()}
         self.folded.emit()

@@ -36,7 +36,7 @@ MARK = "made-by-the-demo"  # a file in HOME: what carries it may be removed
 REPORT = "report.json"
 LONGEST_WAIT_S = 900
 SIZE = (1280, 800)
-FIRST_MESSAGE = theme.RESOURCES / "demo" / "first_message.txt"
+FIRST_MESSAGE = paths.RESOURCES / "demo" / "first_message.txt"
 REOPEN_MESSAGE = "Name two birds that live by the sea."
 TURNS = (
     ("turbo0v4", ""),

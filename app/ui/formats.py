@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from PySide6.QtCore import QDateTime, QLocale, Qt
+from PySide6.QtCore import QDate, QDateTime, QLocale, Qt
 from PySide6.QtGui import QGuiApplication
 
 
@@ -92,6 +92,14 @@ def about(value: int) -> str:
 
 def day(timestamp: float) -> str:
     return locale().toString(QDateTime.fromSecsSinceEpoch(int(timestamp)).date(), "d MMM yyyy")
+
+
+def moment(timestamp: float) -> str:
+    return locale().toString(QDateTime.fromSecsSinceEpoch(int(timestamp)), QLocale.FormatType.ShortFormat)
+
+
+def month(first: QDate) -> str:
+    return locale().toString(first, "MMMM yyyy")
 
 
 def isolated(text: str) -> str:

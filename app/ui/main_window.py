@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QFileDialog,
-    QHBoxLayout,
-    QMainWindow,
-    QMenu,
-    QMessageBox,
-    QSizePolicy,
-    QToolBar,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QMenu, QVBoxLayout, QWidget
 
 from app.errors import AppError
 from app.events import LoadModel
 from app.library.conversations import Library
 from app.library.records import DEFAULT_SCHEME, is_scheme
 from app.settings import Settings
-from app.ui import formats, theme
+from app.ui import formats, window_state
 from app.ui.actions import Actions
+from app.ui.appearance import Appearance
+from app.ui.browsing import Browsing
 from app.ui.chat import Chat
 from app.ui.columns import Columns
 from app.ui.composer import Composer
 from app.ui.downloads import DownloadNews, DownloadsButton
 from app.ui.drop_target import DropTarget
+from app.ui.help import Help
 from app.ui.hub_link import Hub, HubLink
 from app.ui.load_guard import LoadGuard
 from app.ui.memory_panel import MemoryPanel
@@ -42,9 +32,11 @@ from app.ui.model_link import ModelLink
 from app.ui.models_page import ModelsPage
 from app.ui.notice_bar import NoticeBar
 from app.ui.pages import Pages
-from app.ui.preferences import Preferences, idle_minutes
+from app.ui.preference_pages import LOAD_LAST, OPEN_LAST, idle_minutes, usual_scheme
+from app.ui.preferences import Preferences
 from app.ui.sidebar import Sidebar
 from app.ui.starter_install import Install, StarterInstall
+from app.ui.tool_bar import ToolBar
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.turn import EngineLink
 from app.ui.welcome import Welcome
@@ -60,6 +52,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(640, 420)
         self._library, self._engine, self._settings = library, engine, settings
         self._starter_installed = starter_installed
+        self.appearance = Appearance(settings, self)
         self.actions_ = Actions(self)
         self.sidebar, self.transcript, self.composer = Sidebar(), Transcript(), Composer()
         self.panel, self.notices, self.welcome = MemoryPanel(), NoticeBar(), Welcome()
@@ -68,18 +61,19 @@ class MainWindow(QMainWindow):
         self.guard, self._drop_target = LoadGuard(self.models, self), DropTarget(self)
         self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
+        self.browsing = Browsing(library, self.chat, self.sidebar, self.actions_, settings, self)
+        self.help = Help(self.actions_, self.models, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
         self._news = DownloadNews(self.hub, self.models, self.notices, self)
         self._generating = False
         self._place()
         self._connect()
-        self._restore()
+        window_state.restore(self, self._columns, settings)
         for notice in (library.notice, settings.notice):
             self.notices.show_notice(notice)
-        self.chat.scheme = settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
+        self.chat.scheme = usual_scheme(settings) or settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
         self.on_idle_changed(idle_minutes(settings))
         self.chat.new()
-        self.on_list_changed()
         self.on_model_changed()
 
     # ------------------------------------------------------------ building
@@ -102,43 +96,17 @@ class MainWindow(QMainWindow):
         self._place_tool_bar()
 
     def _place_tool_bar(self) -> None:
-        bar = QToolBar(self.tr("Window"), self)
-        bar.setObjectName("toolBar")
-        bar.setMovable(False)
-        bar.setIconSize(QSize(20, 20))
-        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        bar.addAction(self.actions_.sidebar)
-        bar.addAction(self.actions_.new)
-        bar.addWidget(_spacer())
-        self.model_button = ModelButton(self._settings, self._starter_installed, self._fill_model_menu, bar)
-        bar.addWidget(self.model_button)
-        bar.addWidget(_spacer())
-        self.downloads_button = DownloadsButton(self.hub, bar)
-        self._downloads_shown = bar.addWidget(self.downloads_button)
-        bar.addAction(self.actions_.panel)
-        self.addToolBar(bar)
+        self.model_button = ModelButton(self._settings, self._starter_installed, self._fill_model_menu, self)
+        self.downloads_button = DownloadsButton(self.hub, self)
+        self.tool_bar = ToolBar(self.actions_, self.model_button, self.downloads_button, self)
+        self.addToolBar(self.tool_bar)
         self.setUnifiedTitleAndToolBarOnMac(True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        if sys.platform == "darwin":
+        if self.tool_bar.menu_button is None:
             self.actions_.fill_menu_bar(self.menuBar())
-        else:
-            self._menu_button = QToolButton(bar)
-            self._menu_button.setToolTip(self.tr("Menu"))
-            self._menu_button.setAccessibleName(self.tr("Menu"))
-            self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-            self._menu_button.setMenu(self.actions_.one_menu(self._menu_button))
-            bar.addWidget(self._menu_button)
-        theme.theme().changed.connect(self.on_theme_changed)
-        self.on_theme_changed()
 
     def _connect(self) -> None:
         a = self.actions_
-        a.new.triggered.connect(self.on_new)
-        a.rename.triggered.connect(self.sidebar.on_rename)
-        a.delete.triggered.connect(self.on_delete)
-        a.undo.triggered.connect(self.chat.deleting.undo)
-        self.chat.deleting.changed.connect(self.on_deleting_changed)
-        self.on_deleting_changed()
         a.open_folder.triggered.connect(self.on_open_folder)
         a.models.triggered.connect(self.on_models)
         a.downloads.triggered.connect(self.downloads_button.click)
@@ -146,33 +114,35 @@ class MainWindow(QMainWindow):
         a.preferences.triggered.connect(self.on_preferences)
         a.close.triggered.connect(self.close)
         a.quit.triggered.connect(self.close)
+        a.minimize.triggered.connect(self.showMinimized)
         a.sidebar.triggered.connect(self.on_toggle_sidebar)
         a.panel.triggered.connect(self.on_toggle_panel)
         a.search.triggered.connect(self.on_search)
-        a.next.triggered.connect(self.on_next)
-        a.previous.triggered.connect(self.on_previous)
+        a.larger.triggered.connect(self.appearance.on_larger)
+        a.smaller.triggered.connect(self.appearance.on_smaller)
+        a.usual_size.triggered.connect(self.appearance.on_usual_size)
         a.scheme.triggered.connect(self.on_change_scheme)
+        a.send.triggered.connect(self.composer.on_submitted)
         a.stop.triggered.connect(self.chat.stop)
-        a.about.triggered.connect(self.on_about)
-        self.sidebar.conversation_chosen.connect(self.on_conversation_chosen)
+        self.browsing.chat_wanted.connect(self.on_to_chat)
+        self.browsing.titled.connect(self.on_titled)
+        self.sidebar.conversation_chosen.connect(self.pages.leave_models)
+        self.sidebar.hit_chosen.connect(self.pages.leave_models)
         self.sidebar.models_clicked.connect(self.on_models)
-        self.sidebar.rename_requested.connect(self.chat.rename)
-        self.sidebar.delete_requested.connect(self.on_delete_requested)
         self.sidebar.left.connect(self.on_to_chat)
-        self.chat.list_changed.connect(self.on_list_changed)
         self.models.changed.connect(self.on_model_changed)
         self.models.progressed.connect(self.model_button.show_progress)
         self.models.failed.connect(self.on_model_failed)
         self.guard.scheme_taken.connect(self.chat.on_scheme_picked)
         self.guard.smaller_wanted.connect(self.on_models)
         self.models_page.load_clicked.connect(self.load_model)
-        self.models_page.account_clicked.connect(self.on_preferences)
+        self.models_page.account_clicked.connect(self.on_account)
         self.models_page.left.connect(self.on_to_chat)
         self.pages.turned.connect(self.on_page_turned)
         self._drop_target.dropped.connect(self.on_dropped)
         self._news.load_wanted.connect(self.load_model)
         self.downloads_button.card.load_clicked.connect(self.load_model)
-        self.downloads_button.card.account_clicked.connect(self.on_preferences)
+        self.downloads_button.card.account_clicked.connect(self.on_account)
         self.hub.download_changed.connect(self.on_downloads_changed)
         self.hub.download_removed.connect(self.on_downloads_changed)
         self.on_downloads_changed()
@@ -183,28 +153,24 @@ class MainWindow(QMainWindow):
         self.model_button.chosen.connect(self.load_model)
         self.model_button.cancel_clicked.connect(self.models.cancel)
 
-    def _restore(self) -> None:
-        self.resize(1180, 780)
-        self.restoreGeometry(QByteArray(self._settings.get_bytes("window_geometry")))
-        self._columns.wanted = {
-            "sidebar": self._settings.get("sidebar_shown", True),
-            "panel": self._settings.get("panel_shown", True),
-        }
-
     def start(self) -> None:
         """Open the conversation used last. Load the model used last, else the starter; without either the welcome page
-        stays.
+        stays. The preferences say whether.
         """
-        if newest := self.chat.newest():
+        if self._settings.get(OPEN_LAST, True) and (newest := self.chat.newest()):
             self.chat.open(newest)
-        chosen = self._settings.get("model", "")
-        if not chosen or not Path(chosen).is_dir():
-            starter = self._starter_installed()
-            chosen = str(starter) if starter else ""
+        chosen = self._model_to_load() if self._settings.get(LOAD_LAST, True) else ""
         if chosen:
             self.models.load(LoadModel(chosen, self.chat.scheme, at_start=True))
         self._show_page(loading=bool(chosen))
         self._focus_page()
+
+    def _model_to_load(self) -> str:
+        chosen = self._settings.get("model", "")
+        if chosen and Path(chosen).is_dir():
+            return chosen
+        starter = self._starter_installed()
+        return str(starter) if starter else ""
 
     # ------------------------------------------------------------ side columns
 
@@ -229,61 +195,20 @@ class MainWindow(QMainWindow):
 
     # ------------------------------------------------------------ commands
 
-    def on_new(self) -> None:
-        self.chat.new()
-        self.on_to_chat()
-
-    def on_conversation_chosen(self, conversation_id: str) -> None:
-        self.pages.leave_models()
-        self.chat.open(conversation_id)
-
     def on_to_chat(self) -> None:
         self.pages.leave_models()
         self._focus_page()
-
-    def on_delete(self) -> None:
-        if self.chat.current:
-            self.on_delete_requested(self.chat.current)
-
-    def on_delete_requested(self, conversation_id: str) -> None:
-        self.chat.delete(conversation_id)
-        self.composer.edit.setFocus()
-
-    def on_deleting_changed(self) -> None:
-        title, action = self.chat.deleting.title, self.actions_.undo
-        action.setEnabled(bool(title))
-        action.setText(self.tr("Undo deleting “{0}”").format(formats.short(title, 24)) if title else self.tr("Undo"))
 
     def on_search(self) -> None:
         self._columns.toggle("sidebar", True)
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
 
-    def on_next(self) -> None:
-        self._step(1)
-
-    def on_previous(self) -> None:
-        self._step(-1)
-
-    def _step(self, step: int) -> None:
-        ids = [c.id for c in self._library.conversations()]
-        if ids:
-            place = ids.index(self.chat.current) + step if self.chat.current in ids else 0
-            self.chat.open(ids[place % len(ids)])
-            self.on_to_chat()
-
     def on_change_scheme(self) -> None:
         self.pages.leave_models()
         self._columns.toggle("panel", True)
         self.panel.picker.setFocus()
         self.panel.picker.showPopup()
-
-    def on_about(self) -> None:
-        QMessageBox.about(
-            self,
-            self.tr("TurboQuant Chat"),
-            self.tr("Chat with local MLX models, and watch a TurboQuant-compressed key/value cache stay small."),
-        )
 
     # ------------------------------------------------------------ models
 
@@ -314,17 +239,29 @@ class MainWindow(QMainWindow):
         self.models_page.installed.add(path)
 
     def on_downloads_changed(self) -> None:
-        self._downloads_shown.setVisible(bool(self.hub.downloads))
+        self.tool_bar.show_downloads(bool(self.hub.downloads))
         self.actions_.downloads.setEnabled(bool(self.hub.downloads))
 
     def on_idle_changed(self, minutes: int) -> None:
         self._engine.idle_unload_s = 60.0 * minutes
 
     def on_preferences(self) -> None:
+        self._show_preferences("general")
+
+    def on_account(self) -> None:
+        self._show_preferences("models")
+
+    def _show_preferences(self, page: str) -> None:
         if self._preferences is None:
-            self._preferences = Preferences(self._settings, self.hub, self)
-            self._preferences.idle_changed.connect(self.on_idle_changed)
-        self._preferences.begin()
+            self._preferences = Preferences(self._settings, self.appearance, self.hub, self)
+            self._preferences.models.idle_changed.connect(self.on_idle_changed)
+            self._preferences.general.scheme_changed.connect(self.on_usual_scheme_changed)
+        self._preferences.begin(page)
+
+    def on_usual_scheme_changed(self, name: str) -> None:
+        """An empty conversation takes it up."""
+        if not self.chat.current:
+            self.chat.on_scheme_picked(name)
 
     def on_model_changed(self) -> None:
         if self.models.loading:
@@ -349,6 +286,10 @@ class MainWindow(QMainWindow):
     def on_page_turned(self) -> None:
         self._allow_columns()
         self.sidebar.models.setChecked(self.pages.on_models)
+        self.browsing.set_shown(not self.pages.on_models)
+        self.actions_.find.setEnabled(not self.pages.on_models)
+        self.actions_.send.setEnabled(not self.pages.on_models)
+        self._allow_stop()
         self._focus_page()
 
     def _focus_page(self) -> None:
@@ -357,29 +298,26 @@ class MainWindow(QMainWindow):
 
     # ------------------------------------------------------------ what the chat says
 
-    def on_list_changed(self) -> None:
-        conversations = self._library.conversations()
-        self.sidebar.refresh(conversations, self.chat.current)
-        title = formats.short(next((c.title for c in conversations if c.id == self.chat.current), ""))
-        self.setWindowTitle(f"{title} – {self.tr('TurboQuant Chat')}" if title else self.tr("TurboQuant Chat"))
-        self.actions_.rename.setEnabled(bool(title))
-        self.actions_.delete.setEnabled(bool(title))
+    def on_titled(self, title: str) -> None:
+        name = self.tr("TurboQuant Chat")
+        self.setWindowTitle(f"{formats.short(title)} – {name}" if title else name)
         self._show_page(loading=bool(self.models.loading))
 
     def on_turn_changed(self) -> None:
         if self._generating and not self.chat.generating and not self._busy_elsewhere():
             self.composer.edit.setFocus()
         self._generating = self.chat.generating
-        self.actions_.stop.setEnabled(self.chat.generating or bool(self.panel.pending_text))
+        self._allow_stop()
+
+    def _allow_stop(self) -> None:
+        """Where nobody sees what is running, Escape mustn't stop it."""
+        runs = self.chat.generating or bool(self.panel.pending_text)
+        self.actions_.stop.setEnabled(runs and not self.pages.on_models)
 
     def _busy_elsewhere(self) -> bool:
         """Whether the user is searching, renaming, walking through the list or in a popup."""
         focus = QApplication.focusWidget()
         return bool(QApplication.activePopupWidget()) or (focus is not None and self.sidebar.isAncestorOf(focus))
-
-    def on_theme_changed(self) -> None:
-        if sys.platform != "darwin":
-            self._menu_button.setIcon(theme.icon("menu"))
 
     # ------------------------------------------------------------ closing
 
@@ -389,9 +327,7 @@ class MainWindow(QMainWindow):
 
     def remember(self) -> None:
         """What the next start needs: geometry, columns, scheme."""
-        self._settings.set_bytes("window_geometry", bytes(self.saveGeometry().data()))
-        self._settings.set("sidebar_shown", self._columns.wanted["sidebar"])
-        self._settings.set("panel_shown", self._columns.wanted["panel"])
+        window_state.remember(self, self._columns, self._settings)
         self._settings.set("scheme", self.chat.scheme)
         self.chat.on_save()
         self._installing.job.shutdown(1.0)
@@ -412,9 +348,3 @@ class _Centered(QWidget):
         row.setContentsMargins(SIDE_MARGIN, top, SIDE_MARGIN, bottom)
         widget.setMaximumWidth(COLUMN_WIDTH)
         row.addWidget(widget)
-
-
-def _spacer() -> QWidget:
-    widget = QWidget()
-    widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-    return widget

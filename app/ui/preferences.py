@@ -1,86 +1,99 @@
-"""Preferences: each takes effect at once, so there is nothing to confirm."""
+"""Preferences: pages behind a list. Each setting takes effect at once, so there is nothing to confirm."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.settings import Settings
 from app.ui import theme
-from app.ui.account import AccountBox
-from app.ui.cards import small_label
+from app.ui.appearance import Appearance
 from app.ui.hub_link import Hub
+from app.ui.preference_pages import GeneralPage, ModelsPage
 
-IDLE_MINUTES = "idle_unload_minutes"  # the setting; 0: never
-CHOICES = (0, 5, 15, 30, 60, 240)
-
-
-def idle_minutes(settings: Settings) -> int:
-    return settings.get(IDLE_MINUTES, 0, valid=lambda minutes: minutes >= 0)
+LIST_WIDTH = 190
 
 
 class Preferences(QDialog):
-    """`idle_changed(minutes)`: how long a model may lie idle in memory."""
+    """`add_page` puts another page at the end; `begin(name)` shows one of them."""
 
-    idle_changed = Signal(int)
-
-    def __init__(self, settings: Settings, hub: Hub, parent: QWidget) -> None:
+    def __init__(self, settings: Settings, appearance: Appearance, hub: Hub, parent: QWidget) -> None:
         super().__init__(parent)
-        self._settings = settings
         self.setWindowTitle(self.tr("Preferences"))
-        self.setMinimumWidth(520)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(18)
-        column.addWidget(self._memory())
-        self.account = AccountBox(hub, self)
-        column.addWidget(self.account)
+        self.resize(760, 520)
+        self.setMinimumSize(560, 360)
+        self.list = QListWidget(self)
+        self.list.setObjectName("preferenceList")
+        self.list.setAccessibleName(self.tr("Pages"))
+        self.list.setFixedWidth(LIST_WIDTH)
+        self.list.setIconSize(QSize(18, 18))
+        self._stack = QStackedWidget(self)
+        self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.list)
+        row.addWidget(self._stack, 1)
+        self._names: list[str] = []
+        self._icons: list[str] = []
+        self.general = GeneralPage(settings, appearance, self)
+        self.models = ModelsPage(settings, hub, self)
+        self.add_page("general", self.tr("General"), "settings", self.general)
+        self.add_page("models", self.tr("Models"), "models", self.models)
+        self.list.setCurrentRow(0)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def add_page(self, name: str, title: str, icon: str, page: QWidget) -> None:
+        """`title` stands in the list and above the page, `icon` is one of resources/icons."""
+        scroll = QScrollArea(self)
+        scroll.setObjectName("plainScroll")
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its controls have it
+        body = QWidget(scroll)
+        body.setObjectName("plainBody")
+        column = QVBoxLayout(body)
+        column.setContentsMargins(28, 22, 28, 22)
+        column.setSpacing(16)
+        head = QLabel(title, body)
+        head.setFont(theme.font(1.3, bold=True))
+        column.addWidget(head)
+        column.addWidget(page)
         column.addStretch(1)
-        close = QPushButton(self.tr("Close"), self)
-        close.setAutoDefault(False)
-        close.clicked.connect(self.close)
-        column.addWidget(close, 0, Qt.AlignmentFlag.AlignTrailing)
+        scroll.setWidget(body)
+        self._stack.addWidget(scroll)
+        self._names.append(name)
+        self._icons.append(icon)
+        self.list.addItem(QListWidgetItem(theme.icon(icon), title))
 
-    def _memory(self) -> QWidget:
-        box = QWidget(self)
-        column = QVBoxLayout(box)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        title = QLabel(self.tr("Memory"), box)
-        title.setFont(theme.font(bold=True))
-        column.addWidget(title)
-        row = QHBoxLayout()
-        label = QLabel(self.tr("Unload an idle model"), box)
-        self.idle = QComboBox(box)
-        label.setBuddy(self.idle)
-        self.idle.setAccessibleName(label.text())
-        minutes = idle_minutes(self._settings)
-        for choice in sorted({*CHOICES, minutes}):
-            self.idle.addItem(self.tr("after {0} minutes").format(choice) if choice else self.tr("never"), choice)
-        self.idle.setCurrentIndex(self.idle.findData(minutes))
-        self.idle.activated.connect(self.on_idle)
-        row.addWidget(label)
-        row.addWidget(self.idle)
-        row.addStretch()
-        column.addLayout(row)
-        words = small_label(self.tr("Its memory goes back to other programs; the next message loads it again."), box)
-        words.setWordWrap(True)
-        column.addWidget(words)
-        return box
-
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # what the hub says of the account may take another line
-            self.resize(self.width(), max(self.height(), self.heightForWidth(self.width())))
-        return done
-
-    def begin(self) -> None:
-        self.account.begin()
+    def begin(self, name: str) -> None:
+        self.list.setCurrentRow(self._names.index(name))
+        self.models.account.begin()
         self.show()
         self.raise_()
         self.activateWindow()
+        self.list.setFocus()
 
-    def on_idle(self) -> None:
-        minutes = int(self.idle.currentData())
-        self._settings.set(IDLE_MINUTES, minutes)
-        self.idle_changed.emit(minutes)
+    def on_theme_changed(self) -> None:
+        for row, icon in enumerate(self._icons):
+            self.list.item(row).setIcon(theme.icon(icon))
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
+            if control and event.key() in (Qt.Key.Key_W, Qt.Key.Key_Comma):
+                self.close()
+                return True
+        return super().event(event)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractItemView, QApplication
 
-RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+from app.paths import RESOURCES
+
+SMALL = 0.86
+LARGE = 2.0
+LEAST_POINTS = 9.75  # a Linux machine without a desktop reports 9, which is too small to read at length
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Colors:
     code: str
     selected: str
     hover: str
+    found: str  # behind what a search found
     what_if: str
     ceiling: str
     good: str
@@ -46,14 +50,14 @@ class Colors:
 LIGHT = Colors(
     background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5a6170",
     accent="#2f62e8", on_accent="#ffffff", accent_focus="#16389a",
-    bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef",
+    bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef", found="#ffe9a8",
     what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",
     keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77",
 )  # fmt: skip
 DARK = Colors(
     background="#1e2024", side="#181a1d", panel="#222529", line="#353a41", text="#e7e9ec", muted="#9fa6b1",
     accent="#7aa2ff", on_accent="#101624", accent_focus="#d3e0ff",
-    bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30",
+    bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30", found="#5c4a12",
     what_if="#828b98", ceiling="#666d78", good="#4cc38a", warn="#e0b04c", bad="#ff8a80",
     keyword="#86adff", string="#8fd3a5", number="#f0b072", name="#cfa8ff", comment="#99a1ac",
 )  # fmt: skip
@@ -68,19 +72,45 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self._forced: bool | None = None
+        self._points = max(app.font().pointSizeF(), LEAST_POINTS)
+        self.scale = 0.0
         self.colors = LIGHT
         if sys.platform != "darwin":
             app.setStyle("fusion")
         app.styleHints().colorSchemeChanged.connect(self.on_color_scheme_changed)
-        self._apply()
+        self.set_scale(1.0)
 
     @property
     def dark(self) -> bool:
         return self.colors is DARK
 
     def force(self, dark: bool | None) -> None:
-        """Light or dark whatever the system says (screenshots do); None follows it again."""
+        """Light or dark whatever the system says; None follows it again."""
         self._forced = dark
+        scheme = {None: Qt.ColorScheme.Unknown, False: Qt.ColorScheme.Light, True: Qt.ColorScheme.Dark}[dark]
+        self._app.styleHints().setColorScheme(scheme)  # for what the system draws: title bars, its own dialogs
+        self._apply()
+
+    @property
+    def points(self) -> float:
+        """The size of running text."""
+        return self._points * self.scale
+
+    def set_scale(self, scale: float) -> None:
+        """All text `scale` times as large as the system's, on screen too."""
+        before, self.scale = self.scale, scale
+        if scale == before:
+            return
+        font = QFont(self._app.font())
+        font.setPointSizeF(self.points)
+        self._app.setFont(font)
+        for widget in self._app.allWidgets():
+            if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont):  # one of its own, that hears nothing of the other
+                own = QFont(widget.font())
+                own.setPointSizeF(own.pointSizeF() * scale / before)
+                widget.setFont(own)
+            if isinstance(widget, QAbstractItemView):
+                widget.scheduleDelayedItemsLayout()
         self._apply()
 
     def on_color_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
@@ -111,7 +141,7 @@ def colors() -> Colors:
 def font(scale: float = 1.0, *, bold: bool = False, italic: bool = False) -> QFont:
     """The platform's own font, at `scale` times its size."""
     made = QFont(QGuiApplication.font())
-    made.setPointSizeF(_base_points() * scale)
+    made.setPointSizeF(theme().points * scale)
     made.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
     made.setItalic(italic)
     return made
@@ -120,17 +150,8 @@ def font(scale: float = 1.0, *, bold: bool = False, italic: bool = False) -> QFo
 def mono_font(scale: float = 1.0) -> QFont:
     made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     made.setStyleHint(QFont.StyleHint.Monospace)
-    made.setPointSizeF(_base_points() * scale)
+    made.setPointSizeF(theme().points * scale)
     return made
-
-
-def _base_points() -> float:
-    # A Linux machine without a desktop reports 9 points, which is too small to read at length.
-    return max(QGuiApplication.font().pointSizeF(), 9.75)
-
-
-SMALL = 0.86
-LARGE = 2.0
 
 
 def icon(name: str, color: str | None = None) -> QIcon:
@@ -241,10 +262,16 @@ def _style_sheet(c: Colors) -> str:
         color: {c.muted}; padding: 2px 3px; }}
     #fitTable QHeaderView {{ border-bottom: 1px solid {c.line}; }}
     #popoverScroll, #popoverBody {{ background: transparent; }}
+    #plainScroll, #plainBody {{ background: {c.panel}; border: none; }}
+    #preferenceList, #plainList {{ background: {c.side}; border: none; outline: none; padding: 10px 8px; }}
+    #preferenceList::item {{ padding: 7px 8px; border-radius: 7px; color: {c.text}; }}
+    #plainList::item {{ padding: 3px 6px; border-radius: 5px; color: {c.text}; }}
+    #preferenceList::item:selected, #plainList::item:selected {{ background: {c.selected}; color: {c.text}; }}
+    QDialog QPlainTextEdit {{ background: {c.background}; color: {c.text}; border: none; }}
     #modelsPage, #modelDetail, #modelDetailBody {{ background: {c.background}; border: none; }}
     #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}
     QSplitter::handle {{ background: {c.line}; }}
-    #sidebar QListView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}
+    #sidebar QAbstractItemView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}
     QMenu {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 9px; padding: 5px; }}
     QMenu::item {{ padding: 6px 26px 6px 12px; border-radius: 6px; color: {c.text}; }}
     QMenu::item:selected {{ background: {c.selected}; }}

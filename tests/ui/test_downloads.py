@@ -200,7 +200,7 @@ def test_downloads_of_the_last_run_are_there_at_the_start(start: Start, monkeypa
 def account(bench: Bench) -> object:
     bench.window.on_preferences()
     bench.rest()
-    return bench.window._preferences.account  # type: ignore[union-attr]
+    return bench.window._preferences.models.account  # type: ignore[union-attr]
 
 
 def test_a_token_is_stored_tested_and_never_shown(bench: Bench) -> None:
@@ -262,7 +262,7 @@ def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     bench = start()
     account(bench)
     assert bench.engine.idle_unload_s == 0
-    idle = bench.window._preferences.idle  # type: ignore[union-attr]
+    idle = bench.window._preferences.models.idle  # type: ignore[union-attr]
     assert idle.currentText() == "never"
     idle.setCurrentIndex(idle.findData(15))
     idle.activated.emit(idle.currentIndex())
@@ -271,7 +271,7 @@ def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     again = start()
     assert again.engine.idle_unload_s == 900
     account(again)
-    assert again.window._preferences.idle.currentData() == 15  # type: ignore[union-attr]
+    assert again.window._preferences.models.idle.currentData() == 15  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- loading

@@ -1,0 +1,137 @@
+"""Between the list of conversations and the chat: which one is on screen, and what the user does with one."""
+
+from __future__ import annotations
+
+import logging
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.library.conversations import Library
+from app.settings import Settings
+from app.ui import formats
+from app.ui.actions import Actions
+from app.ui.chat import Chat
+from app.ui.preference_pages import usual_scheme
+from app.ui.sidebar import Sidebar
+
+log = logging.getLogger(__name__)
+
+FOLLOW_MS = 20  # between two steps of the search index; each takes a few milliseconds
+
+
+class Browsing(QObject):
+    """`chat_wanted`: the chat comes on screen, whatever is there. `titled(title)` of the conversation in it."""
+
+    chat_wanted = Signal()
+    titled = Signal(str)
+
+    def __init__(self, library: Library, chat: Chat, sidebar: Sidebar, actions: Actions, settings: Settings,
+                 parent: QObject) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._settings = settings
+        self._library, self._chat, self._sidebar, self._actions = library, chat, sidebar, actions
+        self._shown, self._pinned = True, False
+        self._follow_timer = QTimer(self, singleShot=True, interval=FOLLOW_MS)
+        self._follow_timer.timeout.connect(self.on_follow)
+        a = actions
+        a.new.triggered.connect(self.on_new)
+        a.rename.triggered.connect(sidebar.on_rename)
+        a.pin.triggered.connect(self.on_pin)
+        a.delete.triggered.connect(self.on_delete)
+        a.undo.triggered.connect(chat.deleting.undo)
+        a.next.triggered.connect(self.on_next)
+        a.previous.triggered.connect(self.on_previous)
+        chat.deleting.changed.connect(self.on_deleting_changed)
+        chat.list_changed.connect(self.on_list_changed)
+        sidebar.conversation_chosen.connect(self.on_conversation_chosen)
+        sidebar.hit_chosen.connect(self.on_hit_chosen)
+        sidebar.rename_requested.connect(chat.rename)
+        sidebar.pin_requested.connect(self.on_pin_requested)
+        sidebar.delete_requested.connect(self.on_delete_requested)
+        sidebar.searched.connect(self.on_searched)
+        self.on_deleting_changed()
+
+    # ------------------------------------------------------------ the list
+
+    def on_list_changed(self) -> None:
+        conversations = self._library.conversations()
+        self._sidebar.refresh(conversations, self._chat.current)
+        current = next((c for c in conversations if c.id == self._chat.current), None)
+        self._pinned = current is not None and current.pinned
+        self._actions.pin.setText(self.tr("Take off the top") if self._pinned else self.tr("Pin to the top"))
+        self._allow()
+        self._follow_timer.start()
+        self.titled.emit(current.title if current else "")
+
+    def set_shown(self, shown: bool) -> None:
+        """Whether the chat is on screen: nothing is done to a conversation that isn't."""
+        self._shown = shown
+        self._allow()
+
+    def _allow(self) -> None:
+        for action in (self._actions.rename, self._actions.delete, self._actions.pin):
+            action.setEnabled(self._shown and bool(self._chat.current))
+
+    def on_deleting_changed(self) -> None:
+        title, action = self._chat.deleting.title, self._actions.undo
+        action.setEnabled(bool(title))
+        action.setText(self.tr("Undo deleting “{0}”").format(formats.short(title, 24)) if title else self.tr("Undo"))
+
+    # ------------------------------------------------------------ which one
+
+    def on_new(self) -> None:
+        self._chat.new()
+        if scheme := usual_scheme(self._settings):
+            self._chat.on_scheme_picked(scheme)
+        self.chat_wanted.emit()
+
+    def on_conversation_chosen(self, conversation_id: str) -> None:
+        self._chat.open(conversation_id)
+
+    def on_next(self) -> None:
+        self._step(1)
+
+    def on_previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        ids = [c.id for c in self._library.conversations()]
+        if ids:
+            place = ids.index(self._chat.current) + step if self._chat.current in ids else 0
+            self._chat.open(ids[place % len(ids)])
+            self.chat_wanted.emit()
+
+    # ------------------------------------------------------------ what is done with one
+
+    def on_pin(self) -> None:
+        if self._chat.current:
+            self.on_pin_requested(self._chat.current, not self._pinned)
+
+    def on_pin_requested(self, conversation_id: str, pinned: bool) -> None:
+        self._library.pin(conversation_id, pinned)
+        self.on_list_changed()
+
+    def on_delete(self) -> None:
+        if self._chat.current:
+            self.on_delete_requested(self._chat.current)
+
+    def on_delete_requested(self, conversation_id: str) -> None:
+        self._chat.delete(conversation_id)
+        self.chat_wanted.emit()
+
+    # ------------------------------------------------------------ search
+
+    def on_searched(self, text: str) -> None:
+        self._sidebar.show_hits(self._library.search(text))
+
+    def on_hit_chosen(self, conversation_id: str, message_id: str) -> None:
+        if conversation_id != self._chat.current:
+            self._chat.open(conversation_id)
+
+    def on_follow(self) -> None:
+        """Take what is new into the search index, a little at a time; what is being searched for may be in it."""
+        more = self._library.follow()
+        if more:
+            self._follow_timer.start()
+        else:
+            self._sidebar.search_again()
