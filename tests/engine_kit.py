@@ -12,6 +12,7 @@ from app.engine import loader
 from app.engine.engine import Engine
 from app.engine.loader import LoadedModel
 from app.events import ChatMessage, Command, Event, Generate, GenerationParams, LoadModel, ModelLoaded, TurnFinished
+from app.library.snapshots import SnapshotStore
 
 CHATML = (
     "{% for m in messages %}{{'<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n'}}{% endfor %}"
@@ -46,6 +47,20 @@ def make_tokenizer(folder: Path, chat_template: str | None = CHATML) -> None:
     if chat_template is not None:
         settings["chat_template"] = chat_template
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+
+
+def add_special_tokens(folder: Path, *texts: str) -> None:
+    """To a tokenizer of `make_tokenizer`, as tokens that are never split."""
+    from tokenizers import AddedToken, Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in texts])
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """As the loader does it."""
+    return loader.load_tokenizer(folder)
 
 
 def make_model(folder: Path, *, context: int = 4096, seed: int = 7, chat_template: str | None = CHATML) -> Path:
@@ -141,8 +156,13 @@ def ask(
     return one(TurnFinished, drive(engine, Generate(conversation, "reply", messages, scheme, params)))
 
 
+def saved_files(folder: Path, conversation: str = "c") -> list[Path]:
+    """The cache files of a conversation, the one used last first."""
+    return [file.path for file in SnapshotStore(folder).files(conversation)]
+
+
 def held_tokens(engine: Engine, conversation: str = "c") -> list[int]:
     """The tokens that a conversation's cache holds, after checking that the caches agree."""
-    session = engine._sessions[conversation]
+    session = engine.sessions.held[conversation]
     assert {cache.offset for cache in session.caches} == {len(session.tokens)}
     return list(session.tokens)

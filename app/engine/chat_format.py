@@ -46,6 +46,10 @@ class ChatFormat:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+        # mlx-lm's wrapper turns thinking on or off by the vocabulary, whatever the template has by itself. Where the
+        # wrapper, or the tokenizer's class, writes in place of a template, it is asked.
+        own = tokenizer._chat_template is None and tokenizer._thinking_kwarg == "enable_thinking"
+        self._write = (tokenizer._tokenizer if own else tokenizer).apply_chat_template
         added: dict[str, int] = dict(tokenizer.get_added_vocab())
         self.marks = tuple(row for row in thinking.KNOWN if any(mark in row.opening for mark in added))
         kept = {added[text] for text in added for row in self.marks if _is_part(text, row)}
@@ -96,10 +100,7 @@ class ChatFormat:
     # ------------------------------------------------------------ the template
 
     def _apply(self, messages: Sequence[dict[str, Any]], header: bool = True, **switch: bool) -> str:
-        made = self._tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=header, **switch
-        )
-        return str(made)
+        return str(self._write(list(messages), tokenize=False, add_generation_prompt=header, **switch))
 
     def _head(self, text: str) -> str:
         bare = text.rstrip()

@@ -50,7 +50,7 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     """
     model_folder.require(folder)
     config = model_folder.read_config(folder)  # as it stands: mlx-lm lets generation_config.json replace its end tokens
-    from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
+    from mlx_lm.utils import dequantize_model, load_model
 
     try:
         if stop.is_set():
@@ -61,8 +61,7 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
             model = dequantize_model(model)
             model.set_dtype(mx.float32)
         yield from _read(model, folder, stop)
-        template = {"chat_template": text} if (text := model_folder.legacy_template(folder)) else {}
-        tokenizer = load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True, **template})
+        tokenizer = load_tokenizer(folder)
         chat_format = ChatFormat(tokenizer)
     except (AppError, Interrupted, GeneratorExit):
         raise
@@ -94,6 +93,15 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
     # Later collections pass over all that is loaded by now: a full one would hold up the window for 150 ms.
     gc.freeze()
     return LoadedModel(model, tokenizer, info, frozenset(ends), backend.notice, chat_format)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """mlx-lm's wrapper of the tokenizer in `folder`, with its chat template wherever that stands."""
+    from mlx_lm import utils
+
+    template = model_folder.legacy_template(folder)
+    given = {"chat_template": template} if template else {}
+    return utils.load_tokenizer(folder, {"trust_remote_code": False, "local_files_only": True, **given})
 
 
 @contextlib.contextmanager
