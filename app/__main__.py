@@ -6,6 +6,7 @@ Only the order of things: log, settings and library, the window on screen, then 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QMessageBox
 
-from app import log, paths
+from app import crashes, log, paths
 from app.errors import AppError
 from app.ui.single import SingleInstance
 from app.ui.startup import EndSignals, finish, make_application, open_window
@@ -48,12 +49,17 @@ def main(arguments: list[str] | None = None) -> int:
             shown = "its window was brought forward" if instance.call_first() else "its window doesn't answer"
             print(f"{app.applicationName()} is running already: {shown}.", file=sys.stderr)
             return 0
+        report = crashes.begin(paths.logs_dir())
         window, engine = open_window()
         instance.show_on_call(window)
     except (AppError, OSError, sqlite3.Error) as error:
+        with contextlib.suppress(AppError):
+            crashes.end(paths.logs_dir())
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1
     window.notices.show_notice(notice)
+    if report is not None:
+        window.help.tell_of_crash(report)
     EndSignals(app).install()
     code = app.exec()
     return finish(window, engine, code)

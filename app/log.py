@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import faulthandler
+import copy
 import logging
 import logging.handlers
 import os
 import re
+import sqlite3
 import sys
+import traceback
+from types import TracebackType
 
 from app import paths
 
@@ -16,13 +19,17 @@ _FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
 # Tokens as the hub makes them, and whatever stands where one is sent.
 _TOKENS = re.compile(r"\bhf_[A-Za-z0-9_]{8,}|(?<=Bearer )[^\s'\"]+")
 _HIDDEN = "(hidden)"
+# Errors whose messages come from code or from the system; a ValueError's may hold the text that it is about.
+_TELLING = (OSError, ImportError, AttributeError, TypeError, NameError, MemoryError, AssertionError, sqlite3.Error)
 _secrets: set[str] = set()
 
 
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
 def start(level: int = logging.INFO) -> str:
-    """Send records to the log file, warnings to stderr as well where there is one, and native crashes to a file of
-    their own. A second call changes nothing. Returns a sentence for the user where the log can't be written, else
-    nothing: the program runs without one.
+    """Send records to the log file, and warnings to stderr as well where there is one. A second call changes nothing.
+    Returns a sentence for the user where the log can't be written, else nothing: the program runs without one.
     """
     root = logging.getLogger()
     if any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in root.handlers):
@@ -38,7 +45,6 @@ def start(level: int = logging.INFO) -> str:
                 folder / "turboquant-chat.log", maxBytes=_BYTES, backupCount=3, encoding="utf-8"
             )
         )
-        faulthandler.enable(file=open(folder / "crash.log", "a", encoding="utf-8"))  # noqa: SIM115
     except OSError as error:
         notice = f"The log in {folder} can't be written ({error.strerror or error}), so there is none this time."
     if console:
@@ -82,8 +88,24 @@ def redact(text: str) -> str:
     return _TOKENS.sub(_HIDDEN, text)
 
 
+def describe(error: BaseException) -> str:
+    """The traceback of an exception and of those behind it, without messages that may quote what somebody wrote."""
+    parts = []
+    cause: BaseException | None = error
+    while cause is not None:
+        words = f"{type(cause).__name__}: {cause}" if isinstance(cause, _TELLING) else type(cause).__name__
+        parts.append("".join(traceback.format_tb(cause.__traceback__)) + words)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return "\n\nwhich led to\n\n".join(reversed(parts))
+
+
 class _Formatter(logging.Formatter):
-    """Takes tokens out of the whole record, its traceback included."""
+    """Takes tokens out of the whole record, and what may quote somebody out of its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        own = copy.copy(record)
+        own.exc_text = None  # another formatter's, with the messages in it
+        return redact(super().format(own))
+
+    def formatException(self, ei: _ExcInfo) -> str:
+        return "" if ei[1] is None else describe(ei[1])

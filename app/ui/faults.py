@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import traceback
 from types import TracebackType
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from app.log import redact
+from app.log import describe, redact
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +28,7 @@ class Faults(QObject):
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
-        log.error("not caught:\n%s", "".join(traceback.format_exception(kind, error, trace)))
+        log.error("not caught:\n%s", describe(error))
         self.reported.emit(redact(f"{kind.__name__}: {error}"))
 
     def handle_thread(self, failed: threading.ExceptHookArgs) -> None:

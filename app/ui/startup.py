@@ -12,11 +12,11 @@ import sys
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app import paths
+from app import crashes, paths
 from app.library.conversations import Library
 from app.library.snapshots import SnapshotStore
 from app.settings import Settings
-from app.ui import faults, theme
+from app.ui import faults, language, theme
 from app.ui.main_window import MainWindow
 from app.work.engine_thread import EngineThread
 from app.work.hub_service import HubService
@@ -46,6 +46,9 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     from app.engine import starter
 
     library, settings = Library(), Settings()
+    app = QApplication.instance()
+    assert app is not None
+    language.install(app, language.chosen(settings))
     if model:
         settings.set("model", model)
     forget_lost_snapshots(library)
@@ -60,7 +63,8 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
 
 
 class EndSignals(QObject):
-    """Ctrl-C and SIGTERM close the windows as a click would. `install` comes from the main thread, once.
+    """Ctrl-C, SIGTERM and a terminal that closes (SIGHUP) close the windows as a click would. `install` comes from the
+    main thread, once.
 
     Python runs its handlers between two of its own instructions, which may be long after: Qt's loop waits in C++. So
     the signal writes a byte to a socket that the loop watches.
@@ -76,7 +80,7 @@ class EndSignals(QObject):
 
     def install(self) -> None:
         signal.set_wakeup_fd(self._said.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
             signal.signal(number, lambda *_: None)  # without a handler of Python's own the socket stays silent
 
     def on_signal(self) -> None:
@@ -103,6 +107,7 @@ def finish(window: MainWindow, engine: EngineThread, code: int) -> int:
         window.close_library()
     except (OSError, sqlite3.Error) as error:
         logger.error("what was said last could not be written: %s", error)
+    crashes.end(paths.logs_dir())
     if not ended:
         logger.warning("the engine's thread did not end in time")
         logging.shutdown()

@@ -198,7 +198,7 @@ def test_downloads_of_the_last_run_are_there_at_the_start(start: Start, monkeypa
 
 
 def account(bench: Bench) -> object:
-    bench.window.on_preferences()
+    bench.window.on_account()
     bench.rest()
     return bench.window._preferences.models.account  # type: ignore[union-attr]
 
@@ -234,16 +234,16 @@ def test_a_token_that_the_hub_refuses_stays_in_the_field(bench: Bench) -> None:
 
 
 def test_a_long_answer_about_the_account_is_read_whole(bench: Bench) -> None:
-    bench.window.on_preferences()
+    bench.window.on_account()
     bench.rest()
     bench.hub.token_error = HubError(
         "The hub doesn't accept the token: it is wrong or expired. " * 4, "Make a new one."
     )
     preferences = bench.window.findChild(Preferences)
-    QTest.keyClicks(preferences.account.field, "hf_wrong")
-    preferences.account.save.click()
+    QTest.keyClicks(preferences.models.account.field, "hf_wrong")
+    preferences.models.account.save.click()
     bench.rest()
-    label = preferences.account.status.label
+    label = preferences.models.account.status.label
     assert label.height() >= label.heightForWidth(label.width())
 
 

@@ -387,8 +387,8 @@ def test_nothing_sticks_out(page: Bench, direction: Qt.LayoutDirection, width: i
         assert detail.widget().width() <= detail.viewport().width()
         assert detail.fit.table.horizontalScrollBar().maximum() == 0
         bar = page.window.model_button.parentWidget()
-        assert page.window._menu_button.isVisible(), "the tool bar keeps its last button"
-        assert bar.rect().contains(page.window._menu_button.geometry())
+        assert page.window.tool_bar.menu_button.isVisible(), "the tool bar keeps its last button"
+        assert bar.rect().contains(page.window.tool_bar.menu_button.geometry())
     finally:
         QApplication.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
