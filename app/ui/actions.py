@@ -21,40 +21,39 @@ class Actions(QObject):
         super().__init__(window)
         self._window = window
         self._icons: dict[QAction, str] = {}
-        tr = self.tr
-        self.new = self._action(tr("New conversation"), "Ctrl+N", "compose")
-        self.rename = self._action(tr("Rename…"), "F2")
-        self.pin = self._action(tr("Pin to the top"), "Ctrl+Shift+P")
-        self.delete = self._action(tr("Delete conversation"), "Ctrl+Shift+Backspace")
-        self.models = self._action(tr("Find and manage models…"), "Ctrl+Shift+L", "models")
-        self.downloads = self._action(tr("Downloads"), "Ctrl+J")
-        self.open_folder = self._action(tr("Open a model folder…"), "Ctrl+O", "folder")
-        self.unload = self._action(tr("Unload the model"))
-        self.preferences = self._action(tr("Preferences…"), "Ctrl+,", role=QAction.MenuRole.PreferencesRole)
-        self.close = self._action(tr("Close window"), "Ctrl+W")
-        self.quit = self._action(tr("Quit"), "Ctrl+Q", role=QAction.MenuRole.QuitRole)
-        self.undo = self._action(tr("Undo"), Keys.Undo)
-        self.cut = self._edit_action(tr("Cut"), "cut")
-        self.copy = self._edit_action(tr("Copy"), "copy")
-        self.paste = self._edit_action(tr("Paste"), "paste")
-        self.select_all = self._edit_action(tr("Select all"), "selectAll")
-        self.find = self._action(tr("Find in this conversation"), "Ctrl+F")
-        self.search = self._action(tr("Search all conversations"), ("Ctrl+Shift+F", "Ctrl+K"))
-        self.sidebar = self._action(tr("Conversations"), "Ctrl+Shift+S", "sidebar", checkable=True)
-        self.panel = self._action(tr("Memory"), "Ctrl+Shift+M", "panel", checkable=True)
-        self.next = self._action(tr("Next conversation"), "Ctrl+PgDown")
-        self.previous = self._action(tr("Previous conversation"), "Ctrl+PgUp")
-        self.larger = self._action(tr("Larger text"), ("Ctrl++", "Ctrl+="))
-        self.smaller = self._action(tr("Smaller text"), "Ctrl+-")
-        self.usual_size = self._action(tr("Usual text size"), "Ctrl+0")
-        self.minimize = self._action(tr("Minimise"), "Ctrl+M" if sys.platform == "darwin" else ())
-        self.scheme = self._action(tr("Change the scheme…"), "Ctrl+Shift+K")
-        self.send = self._action(tr("Send"), ("Ctrl+Return", "Ctrl+Enter"))
-        self.stop = self._action(tr("Stop"), ("Esc", "Ctrl+."))
-        self.shortcuts = self._action(tr("Keyboard shortcuts"), ("Ctrl+/", "F1"))
-        self.log_folder = self._action(tr("Show the log folder"))
-        self.crash_report = self._action(tr("Last crash report…"))
-        self.about = self._action(tr("About TurboQuant Chat"), role=QAction.MenuRole.AboutRole)
+        self.new = self._action(self.tr("New conversation"), "Ctrl+N", "compose")
+        self.rename = self._action(self.tr("Rename…"), "F2")
+        self.pin = self._action(self.tr("Pin to the top"), "Ctrl+Shift+P")
+        self.delete = self._action(self.tr("Delete conversation"), "Ctrl+Shift+Backspace")
+        self.models = self._action(self.tr("Find and manage models…"), "Ctrl+Shift+L", "models")
+        self.downloads = self._action(self.tr("Downloads"), "Ctrl+J")
+        self.open_folder = self._action(self.tr("Open a model folder…"), "Ctrl+O", "folder")
+        self.unload = self._action(self.tr("Unload the model"))
+        self.preferences = self._action(self.tr("Preferences…"), "Ctrl+,", role=QAction.MenuRole.PreferencesRole)
+        self.close = self._action(self.tr("Close window"), "Ctrl+W")
+        self.quit = self._action(self.tr("Quit"), "Ctrl+Q", role=QAction.MenuRole.QuitRole)
+        self.undo = self._action(self.tr("Undo"), Keys.Undo)
+        self.cut = self._edit_action(self.tr("Cut"), "cut")
+        self.copy = self._edit_action(self.tr("Copy"), "copy")
+        self.paste = self._edit_action(self.tr("Paste"), "paste")
+        self.select_all = self._edit_action(self.tr("Select all"), "selectAll")
+        self.find = self._action(self.tr("Find in this conversation"), "Ctrl+F")
+        self.search = self._action(self.tr("Search all conversations"), ("Ctrl+Shift+F", "Ctrl+K"))
+        self.sidebar = self._action(self.tr("Conversations"), "Ctrl+Shift+S", "sidebar", checkable=True)
+        self.panel = self._action(self.tr("Memory"), "Ctrl+Shift+M", "panel", checkable=True)
+        self.next = self._action(self.tr("Next conversation"), "Ctrl+PgDown")
+        self.previous = self._action(self.tr("Previous conversation"), "Ctrl+PgUp")
+        self.larger = self._action(self.tr("Larger text"), ("Ctrl++", "Ctrl+="))
+        self.smaller = self._action(self.tr("Smaller text"), "Ctrl+-")
+        self.usual_size = self._action(self.tr("Usual text size"), "Ctrl+0")
+        self.minimize = self._action(self.tr("Minimise"), "Ctrl+M" if sys.platform == "darwin" else ())
+        self.scheme = self._action(self.tr("Change the scheme…"), "Ctrl+Shift+K")
+        self.send = self._action(self.tr("Send"), ("Ctrl+Return", "Ctrl+Enter"))
+        self.stop = self._action(self.tr("Stop"), ("Esc", "Ctrl+."))
+        self.shortcuts = self._action(self.tr("Keyboard shortcuts"), ("Ctrl+/", "F1"))
+        self.log_folder = self._action(self.tr("Show the log folder"))
+        self.crash_report = self._action(self.tr("Last crash report…"))
+        self.about = self._action(self.tr("About TurboQuant Chat"), role=QAction.MenuRole.AboutRole)
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
 
@@ -91,7 +90,6 @@ class Actions(QObject):
 
     def layout(self) -> list[tuple[str, list[QAction | None]]]:
         """Each menu's title and entries, in order; None is a line between groups."""
-        tr = self.tr
         file = [self.new, None, self.rename, self.pin, self.delete, None, self.preferences, None, self.close, self.quit]
         edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]
@@ -102,12 +100,12 @@ class Actions(QObject):
         if sys.platform == "darwin":
             view += [None, self.minimize]
         return [
-            (tr("File"), file),
-            (tr("Edit"), edit),
-            (tr("View"), view),
-            (tr("Chat"), chat),
-            (tr("Model"), model),
-            (tr("Help"), about),
+            (self.tr("File"), file),
+            (self.tr("Edit"), edit),
+            (self.tr("View"), view),
+            (self.tr("Chat"), chat),
+            (self.tr("Model"), model),
+            (self.tr("Help"), about),
         ]
 
     def menus(self, parent: QWidget) -> list[QMenu]:

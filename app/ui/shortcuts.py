@@ -49,27 +49,26 @@ class Shortcuts(QDialog):
 
     def _places(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Keys that mean something where the cursor is."""
-        tr = self.tr
         return [
             (
-                tr("In the message"),
+                self.tr("In the message"),
                 [
-                    (tr("Send"), _native("Return")),
-                    (tr("A new line"), _native("Shift+Return")),
-                    (tr("What you wrote before, while it is empty"), _native("Up")),
+                    (self.tr("Send"), _native("Return")),
+                    (self.tr("A new line"), _native("Shift+Return")),
+                    (self.tr("What you wrote before, while it is empty"), _native("Up")),
                 ],
             ),
             (
-                tr("In the list of conversations"),
+                self.tr("In the list of conversations"),
                 [
-                    (tr("Another one"), f"{_native('Up')} {_native('Down')}"),
-                    (tr("Back to the message"), _native("Esc")),
-                    (tr("Delete it"), _native("Del")),
+                    (self.tr("Another one"), f"{_native('Up')} {_native('Down')}"),
+                    (self.tr("Back to the message"), _native("Esc")),
+                    (self.tr("Delete it"), _native("Del")),
                 ],
             ),
             (
-                tr("In the chart"),
-                [(tr("Read its values"), f"{_native('Left')} {_native('Right')}")],
+                self.tr("In the chart"),
+                [(self.tr("Read its values"), f"{_native('Left')} {_native('Right')}")],
             ),
         ]
 

@@ -222,13 +222,6 @@ def test_a_log_that_cannot_be_written_is_said_and_hinders_nothing(turboquant_hom
     assert b"loud" in done.stderr
 
 
-def test_a_native_crash_leaves_its_stack(turboquant_home: Path) -> None:
-    code = "import faulthandler, app.log; app.log.start(); faulthandler._sigabrt()"
-    with pytest.raises(subprocess.CalledProcessError):
-        logged(code, turboquant_home, stderr=subprocess.DEVNULL)
-    assert "Abort" in (turboquant_home / "logs" / "crash.log").read_text()
-
-
 def test_the_log_rotates(turboquant_home: Path) -> None:
     code = "import logging, app.log; app.log.start()\nfor n in range(3000): logging.info('x' * 1000)"
     logged(code, turboquant_home)
