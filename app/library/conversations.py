@@ -16,11 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
-from app import paths
+from app import generation, paths
 from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library import titles
 from app.library.database import open_database
+from app.library.drafts import Drafts
 from app.library.listing import Listing
+from app.library.profiles import Profiles
 from app.library.records import (
     ChartPoint,
     Conversation,
@@ -54,6 +56,7 @@ class Library:
         self._db = opened.connection
         self.notice = opened.notice
         self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
+        self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
         self._listing = Listing(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
         self._take_in_left()
@@ -117,6 +120,16 @@ class Library:
 
     def set_scheme(self, conversation_id: str, scheme: str) -> None:
         self._db.execute("UPDATE conversations SET scheme = ? WHERE id = ?", (scheme, conversation_id))
+
+    def generation(self, conversation_id: str) -> dict[str, generation.Value]:
+        """What was chosen for this conversation's replies."""
+        row = self._db.execute("SELECT generation FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+        return generation.read(row["generation"]) if row is not None and isinstance(row["generation"], str) else {}
+
+    def set_generation(self, conversation_id: str, chosen: generation.Chosen) -> None:
+        self._db.execute(
+            "UPDATE conversations SET generation = ? WHERE id = ?", (generation.write(chosen), conversation_id)
+        )
 
     def set_model(self, conversation_id: str, model: str) -> None:
         self._db.execute("UPDATE conversations SET model = ? WHERE id = ?", (model, conversation_id))
@@ -182,9 +195,9 @@ class Library:
         branch before it is shown again, else the branch ends with its parent. Raises KeyError.
         """
         with _transaction(self._db):
-            row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
-            message = None if row is None else read_message(row)
-            if message is None or (tree := self._tree(message)).leaf(message_id) != message_id:
+            message = self.message(message_id)
+            tree = self._tree(message)
+            if tree.leaf(message_id) != message_id:
                 raise KeyError(message_id)
             others = [other for other in tree.siblings(message_id) if other != message_id]
             self._db.execute("DELETE FROM messages WHERE id = ?", (message_id,))
@@ -213,6 +226,14 @@ class Library:
         """The last message of the branch that is shown; None also for a conversation that is gone."""
         row = self._db.execute("SELECT leaf FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
         return row["leaf"] if row is not None and isinstance(row["leaf"], str) else None
+
+    def message(self, message_id: str) -> Message:
+        """Raises KeyError."""
+        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
+        made = None if row is None else read_message(row)
+        if made is None:
+            raise KeyError(message_id)
+        return made
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The branch that is shown, from its first message to the leaf.
@@ -337,10 +358,7 @@ class Library:
             # Where nothing else was chosen the newest is shown anyway.
             self._db.execute("UPDATE messages SET shown = ? WHERE id = ? AND shown IS NOT NULL", (message_id, parent))
             self._touch(conversation_id)
-        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
-        made = read_message(row)
-        assert made is not None
-        return made
+        return self.message(message_id)
 
     def _touch(self, conversation_id: str) -> None:
         self._db.execute("UPDATE conversations SET updated = ? WHERE id = ?", (time.time(), conversation_id))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
+from app import attachments
+
 LETTERS = 120  # whoever shows it cuts it to the room there is
 
 _BLOCKS = (
@@ -19,7 +21,6 @@ _LINES = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\d{
 _INLINE = (
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),  # links and images: their words
     (re.compile(r"`+([^`]+)`+"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^<>]*>"), ""),
     (re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)", re.S), r"\2"),
     (re.compile(r"\\([^\w\s])"), r"\1"),
 )
@@ -29,8 +30,10 @@ _END = re.compile(r"(?<!\b\w)(?<!\d)(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？
 
 def propose(text: str) -> str:
     """The first sentence, without markdown, code, quotes and attachments; where nothing else is said, their first
-    line. At most LETTERS long, cut between words.
+    line, or the name of the first file. At most LETTERS long, cut between words.
     """
+    words, files = attachments.split(text)
+    text = words.strip() or (files[0].name if files else text)
     text = text[:20_000]  # of a paste of megabytes the beginning says enough
     plain = text
     for block in _BLOCKS:

@@ -29,12 +29,12 @@ FIRST_TOKEN_MS = 2000
 
 
 class Answering(QObject):
-    """`ended(conversation)` when a turn is over, in whatever way; behind it `overfull(event, view)` where the prompt
-    didn't fit and the reply, which is no more, is on screen.
+    """`ended(conversation)` when a turn is over, in whatever way; behind it `overfull(event, view, message)` where
+    the prompt didn't fit and the reply to `message`, which is no more, is on screen.
     """
 
     ended = Signal(str)
-    overfull = Signal(object, object)
+    overfull = Signal(object, object, str)
 
     def __init__(
         self, library: Library, writing: Writing, cache: CacheView, panel: MemoryPanel, parent: QObject
@@ -61,10 +61,9 @@ class Answering(QObject):
         """The conversation in which a reply is being made; empty while there is none."""
         return self._turn.conversation_id if self._turn else ""
 
-    def begin(self, reply: Message, view: ReplyView, status: str) -> None:
-        """The engine is asked for this one next; `status` says what it waits for."""
-        self._turn, self._view = Turn(reply.conversation, reply, status=status), view
-        view.show_progress(status)
+    def begin(self, reply: Message, status: str) -> None:
+        """The engine is asked for this one next; `status` says what it waits for. See `show`."""
+        self._turn, self._view = Turn(reply.conversation, reply, status=status), None
         self._save_timer.start()
 
     def hide(self) -> None:
@@ -151,9 +150,10 @@ class Answering(QObject):
             view.fail(event.error)
 
     def _context_full(self, event: ev.ContextFull) -> None:
+        answered = self._turn.reply.parent if self._turn else None
         view = self._end(event, partial(self._library.remove_message, event.reply_id))
         if view:
-            self.overfull.emit(event, view)
+            self.overfull.emit(event, view, answered)
 
     def _end(
         self, event: ev.TurnFinished | ev.TurnFailed | ev.ContextFull, write: Callable[[], object]

@@ -18,12 +18,12 @@ from app.ui import formats
 from app.ui.answering import Answering
 from app.ui.cache_view import CacheView
 from app.ui.cards import ContextFullCard
-from app.ui.chat_items import ChatItems
+from app.ui.chat_items import MESSAGE, ChatItems
 from app.ui.choices import Choices
 from app.ui.composer import Composer
 from app.ui.deleting import Deleting
 from app.ui.memory_panel import MemoryPanel
-from app.ui.messages import ReplyView, UserBubble
+from app.ui.messages import ReplyView
 from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 from app.ui.said import Said
@@ -50,6 +50,7 @@ class Chat(QObject):
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.params = ev.GenerationParams()
         self.current = ""  # empty: a new conversation that has no row yet
+        self._shown: list[str] = []  # the messages of the branch on screen
         self.scheme = "turbo4"
         self._items = ChatItems(self._live_reply, self)
         self._switching = Switching(panel, self)
@@ -60,9 +61,14 @@ class Chat(QObject):
         self._cache = CacheView(library, self._writing, panel, notices, self)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
         self.answering.ended.connect(self.on_turn_ended)
-        self.choices = Choices(self, self.said, self._writing, transcript, composer, self)
+        self.choices = Choices(self, self.said, self._writing, self._items, transcript, composer, self)
         self.answering.overfull.connect(self.choices.on_overfull)
         self._items.retry_clicked.connect(self.choices.on_retry)
+        self._items.again_clicked.connect(self.choices.on_again)
+        self._items.edit_clicked.connect(self.choices.on_edit)
+        self._items.edited.connect(self.choices.on_edited)
+        self._items.edit_cancelled.connect(self.choices.on_edit_cancelled)
+        self._items.version_chosen.connect(self.choices.on_version)
         self._backend_notice = ""  # the one that stands
         self._handlers: dict[type, Callable[[Any], None]] = {
             **self.answering.handlers,
@@ -92,7 +98,7 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current = ""
+        self.current, self._shown = "", []
         self.answering.hide()
         self._transcript.show_items([])
         self._show_state()
@@ -103,25 +109,43 @@ class Chat(QObject):
         conversation = self._library.conversation(conversation_id)
         self.current, self.scheme = conversation_id, conversation.scheme
         self.answering.hide()
+        messages, versions = self._library.branch(conversation_id)
+        self._shown = [message.id for message in messages]
         switches = self._cache.switches(conversation_id)
-        messages = self._library.messages(conversation_id)
-        self._transcript.show_items(self._items.makers(messages, switches))
+        self._transcript.show_items(self._items.makers(messages, versions, switches))
         self._show_state()
-        self._restore_cache()
+        self.restore_cache()
         self.list_changed.emit()
+
+    def show_branch(self) -> None:
+        """The conversation on screen goes on, or another of its branches is shown: what is new of it is made anew."""
+        before, (messages, versions) = self._shown, self._library.branch(self.current)
+        self._shown = [message.id for message in messages]
+        pairs = enumerate(zip(before, self._shown, strict=False))
+        common = next((place for place, (old, new) in pairs if old != new), min(len(before), len(self._shown)))
+        if common < len(before):
+            self._cache.branched(self.current)
+            self._show_state()
+        switches, behind = self._cache.switches(self.current), self._shown[common - 1] if common else None
+        items = [item.property(MESSAGE) for item in self._transcript.items()]
+        if behind is None or behind in items:
+            makers = self._items.makers(messages, versions, switches, behind)
+            self._transcript.replace_from(items.index(behind) + 1 if behind else 0, makers)
+        else:  # it isn't built yet
+            self._transcript.show_items(self._items.makers(messages, versions, switches))
 
     def newest(self) -> str:
         """The conversation that was used last; empty when there is none."""
         return next((conversation.id for conversation in self._library.conversations()), "")
 
-    def _restore_cache(self) -> None:
+    def restore_cache(self) -> None:
         if self.model and self.current and not self.generating:
             self._engine.submit(
                 ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.params)
             )
 
     def _live_reply(self, message: Message) -> ReplyView | None:
-        return self.answering.show(message, self._items.reply)
+        return self.answering.show(message, self._items.empty_reply)
 
     # ------------------------------------------------------------ one turn
 
@@ -136,22 +160,17 @@ class Chat(QObject):
         reply = self._writing.now(step)
         if reply is not None:
             self._composer.clear()
-            self.show_said(text, reply)
+            self.generate(reply)
 
-    def show_said(self, text: str, reply: Message) -> None:
-        if not self.current:
-            self.current = reply.conversation
-            self._show_state()
-        self._retire_last()
-        self._transcript.append(UserBubble(text))
+    def generate(self, reply: Message, anew: bool = False) -> None:
+        """Have the message answered that `reply` stands behind. `anew`: what stands before it looks different too."""
+        self.answering.begin(reply, self._first_status())
+        if anew or reply.conversation != self.current:
+            self.open(reply.conversation)
+        else:
+            self._retire_last()
+            self.show_branch()
         self._transcript.follow()
-        self.generate(reply)
-
-    def generate(self, reply: Message) -> None:
-        """Have the message answered that `reply` stands behind."""
-        view = self._items.reply()
-        self._transcript.append(view)
-        self.answering.begin(reply, view, self._first_status())
         messages = self.said.to_read(self.current, until=reply.parent)
         self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.params))
         self._idle_timer.stop()
@@ -297,7 +316,7 @@ class Chat(QObject):
         self._panel.picker.set_options(event.schemes)
         self._tell_of_backend(event.notice)
         self._show_state()
-        self._restore_cache()
+        self.restore_cache()
 
     def on_model_changed(self) -> None:
         self.state_changed()
@@ -325,11 +344,12 @@ class Chat(QObject):
         return self.model.context_tokens if self.model else 0
 
     def on_turn_ended(self, conversation_id: str) -> None:
-        """What waited for it is done."""
+        """What waited for it is done: another reply, which brings a scheme that was asked for along, or that alone."""
         self._idle_timer.start()
         self.state_changed()
+        self.choices.turn_ended(conversation_id)
         waiting = self._switching.take(conversation_id)
-        if waiting and self.model:
+        if waiting and self.model and not self.answering.conversation:
             self._switch(conversation_id, waiting)
         self.list_changed.emit()
 

@@ -1,5 +1,5 @@
-"""What the user chooses about what was said before: answer it again, leave out old turns, move on elsewhere, take it
-back. Each choice is one transaction in the library, then the new reply is begun.
+"""What the user chooses about what was said before: edit it, answer it again, show another version, leave out old
+turns, move on elsewhere, take it back. Each choice is one transaction in the library, then the new reply is begun.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from app import events as ev
 from app.library.records import Message
 from app.ui.cards import ContextFullCard
+from app.ui.chat_items import MESSAGE, ChatItems
 from app.ui.composer import Composer
 from app.ui.messages import ReplyView
 from app.ui.said import Said
@@ -30,36 +32,110 @@ class Stage(Protocol):
     def generating(self) -> bool: ...
 
     def free(self) -> bool: ...
+    def stop(self) -> None: ...
     def wanted_scheme(self) -> str: ...
     def model_name(self) -> str: ...
     def state_changed(self) -> None: ...
     def new(self) -> None: ...
     def open(self, conversation_id: str) -> None: ...
-    def show_said(self, text: str, reply: Message) -> None: ...
-    def generate(self, reply: Message) -> None: ...
+    def show_branch(self) -> None: ...
+    def restore_cache(self) -> None: ...
+    def generate(self, reply: Message, anew: bool = False) -> None: ...
 
 
 class Choices(QObject):
-    def __init__(
-        self, stage: Stage, said: Said, writing: Writing, transcript: Transcript, composer: Composer, parent: QObject
-    ) -> None:
+    def __init__(self, stage: Stage, said: Said, writing: Writing, items: ChatItems, transcript: Transcript,
+                 composer: Composer, parent: QObject) -> None:  # fmt: skip
         super().__init__(parent)
-        self._stage, self._said, self._writing = stage, said, writing
+        self._stage, self._said, self._writing, self._items = stage, said, writing, items
         self._transcript, self._composer = transcript, composer
+        self._next: tuple[str, Callable[[], None]] | None = None  # in which conversation, when its reply has stopped
+        self._unanswered = ""  # the message for which there was no room
+
+    # ------------------------------------------------------------ branches
 
     def on_retry(self) -> None:
-        """Answer the last user message again; what was said before stays in the library as another branch."""
-        views = [item for item in self._transcript.items() if isinstance(item, ReplyView)]
-        reply = self._answered(self._said.answer)
+        """Answer the last user message again."""
+        self.on_again("")
+
+    def on_again(self, reply_id: str) -> None:
+        """Another reply in this one's place."""
+        self._when_stopped(partial(self._answer, reply_id))
+
+    def _answer(self, before: str) -> None:
+        user = self._said.last_by_user(self._stage.current, before)
+        if user is not None and self._stage.free():
+            reply = self._writing.now(partial(self._said.answer, user, self._stage.wanted_scheme()))
+            if reply is not None:
+                self._stage.generate(reply)
+
+    def on_edit(self, message_id: str) -> None:
+        editor = self._items.editor(self._said.message(message_id))
+        self._put(editor)
+        editor.setFocus()
+        self._transcript.ensureWidgetVisible(editor)
+
+    def on_edit_cancelled(self, message_id: str) -> None:
+        self._items.close_editor(message_id)
+        self._put_bubble(self._said.message(message_id))
+        self._composer.edit.setFocus()
+
+    def _put_bubble(self, message: Message) -> None:
+        self._put(self._items.said(message, self._said.versions(message)))
+
+    def _put(self, item: QWidget) -> None:
+        """In the place of the piece that stands for the same message."""
+        message_id = item.property(MESSAGE)
+        for old in self._transcript.items():
+            if old.property(MESSAGE) == message_id:
+                self._transcript.replace(old, item)
+
+    def on_edited(self, message_id: str, text: str) -> None:
+        """Answer `text` in the message's place; unchanged, the message once more. The editor stays where nothing can be
+        answered now.
+        """
+        self._when_stopped(partial(self._answer_edited, message_id, text))
+
+    def _answer_edited(self, message_id: str, text: str) -> None:
+        message = self._said.message(message_id)
+        if not self._stage.free():
+            return
+        scheme = self._stage.wanted_scheme()
+        step = self._said.answer if text == message.content else partial(self._said.edit, text=text)
+        reply = self._writing.now(partial(step, message, scheme=scheme))
         if reply is not None:
-            if views:
-                self._transcript.remove(views[-1])
+            self._items.close_editor(message_id)
+            self._put_bubble(message)
             self._stage.generate(reply)
+            self._composer.edit.setFocus()
+
+    def on_version(self, message_id: str) -> None:
+        """Show the branch with this message."""
+        self._when_stopped(partial(self._show, message_id))
+
+    def _show(self, message_id: str) -> None:
+        if self._writing.now(partial(self._said.show, message_id)) is not None:
+            self._stage.show_branch()
+            self._stage.restore_cache()
+
+    def _when_stopped(self, step: Callable[[], None]) -> None:
+        """At once, or when the reply that is being made here has stopped."""
+        if self._stage.generating:
+            self._next = self._stage.current, step
+            self._stage.stop()
+        else:
+            step()
+
+    def turn_ended(self, conversation_id: str) -> None:
+        waiting, self._next = self._next, None
+        if waiting and waiting[0] == conversation_id == self._stage.current:
+            waiting[1]()
 
     # ------------------------------------------------------------ when the context is full
 
-    def on_overfull(self, event: ev.ContextFull, view: ReplyView) -> None:
+    def on_overfull(self, event: ev.ContextFull, view: ReplyView, message_id: str) -> None:
         """In the reply's place a card says what can be done."""
+        self._unanswered = message_id
         self._transcript.remove(view)
         card = ContextFullCard(event.prompt_tokens, event.context_tokens, event.droppable_turns)
         card.new_conversation_chosen.connect(self.on_move_to_new)
@@ -69,36 +145,32 @@ class Choices(QObject):
         self._stage.state_changed()
 
     def on_drop_turns(self, turns: int) -> None:
-        users = [m.message_id for m in self._said.to_read(self._stage.current) if m.role == "user"]
-        reply = self._answered(lambda user, scheme: self._said.answer_from(users[turns], user, scheme))
+        if not self._stage.free():
+            return
+        message = self._said.message(self._unanswered)
+        users = [m.message_id for m in self._said.to_read(message.conversation, message.id) if m.role == "user"]
+        step = partial(self._said.answer_from, users[turns], message, self._stage.wanted_scheme())
+        reply = self._writing.now(step)
         if reply is not None:
-            self._stage.open(self._stage.current)
-            self._transcript.remove(self._transcript.items()[-1])  # as it was stored; the new one takes its place
-            self._stage.generate(reply)
+            self._stage.generate(reply, anew=True)
 
     def on_move_to_new(self) -> None:
-        message = self._said.last_by_user(self._stage.current)
-        if message is None or not self._stage.free():
+        if not self._stage.free():
             return
+        message = self._said.message(self._unanswered)
         step = partial(self._said.move, message, self._stage.scheme, self._stage.model_name())
         reply = self._writing.now(step)
         if reply is not None:
-            self._stage.new()
-            self._stage.show_said(message.content, reply)
+            self._stage.generate(reply)
 
     def on_take_back(self) -> None:
-        message = self._said.last_by_user(self._stage.current)
-        left = self._writing.now(partial(self._said.take_back, message)) if message else None
-        if message is not None and left is not None:
+        message = self._said.message(self._unanswered)
+        removed = self._writing.now(partial(self._said.take_back, message))
+        if removed is None:
+            return
+        if removed:
             self._composer.give_back(message.content)
-            if left:
-                self._stage.open(message.conversation)
-            else:
-                self._stage.new()
-
-    def _answered(self, step: Callable[[Message, str], Message]) -> Message | None:
-        """The place of a new reply to the last user message, by `step`; None where nothing can be answered now."""
-        user = self._said.last_by_user(self._stage.current)
-        if user is None or self._stage.generating or not self._stage.free():
-            return None
-        return self._writing.now(partial(step, user, self._stage.wanted_scheme()))
+        if self._said.is_empty(message.conversation):
+            self._stage.new()
+        else:
+            self._stage.open(message.conversation)

@@ -20,7 +20,8 @@ from app.errors import AppError
 from app.ui import formats, theme
 from app.ui.cards import Card, quiet_button, small_label
 from app.ui.markdown import MarkdownWriter
-from app.ui.text_pane import CopyButton, PlainPane, TextPane
+from app.ui.message_tools import MessageTools
+from app.ui.text_pane import PlainPane, TextPane
 
 FOLD_LINES = 12
 
@@ -51,8 +52,16 @@ class UserBubble(QWidget):
         self.more.clicked.connect(self.on_more_clicked)
         self.more.hide()
         self._folded = True
+        self.tools: MessageTools | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.theme().changed.connect(self.on_theme_changed)
+
+    def set_tools(self, tools: MessageTools) -> None:
+        """Beside the bubble where there is room, else below it."""
+        self.tools = tools
+        tools.setParent(self)
+        tools.watch(self)
+        self._arrange()
 
     def on_theme_changed(self) -> None:
         self.update()
@@ -81,9 +90,22 @@ class UserBubble(QWidget):
             self.more.setGeometry(left - 5, self.PADDING_Y + height + 4, size.width(), size.height())
             total += size.height() + 2
         self.box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
+        if self.tools is not None:
+            total = self._place_tools(self.tools, total)
         if total != self.height():
             self.setFixedHeight(total)
         self.update()
+
+    def _place_tools(self, tools: MessageTools, height: int) -> int:
+        """Returns the height with them."""
+        size, gap = tools.sizeHint(), 6
+        rtl = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        beside = int(self.box.right()) + gap if rtl else int(self.box.left()) - gap - size.width()
+        if beside >= 0 and beside + size.width() <= self.width():
+            tools.setGeometry(beside, height - size.height() - 4, size.width(), size.height())
+            return height
+        tools.setGeometry(0 if rtl else self.width() - size.width(), height + 2, size.width(), size.height())
+        return height + 2 + size.height()
 
     def _bubble_left(self, width: int) -> int:
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
@@ -132,16 +154,20 @@ class ReplyView(QWidget):
         self._again = quiet_button(self.tr("Try again"), self._footer)
         self._again.clicked.connect(self.retry_clicked)
         self._again.hide()
-        copy = CopyButton(self.source, self._footer)
-        copy.setToolTip(self.tr("Copy the whole reply as markdown"))
-        copy.setAccessibleName(self.tr("Copy this reply"))
         row.addWidget(self._again)
-        row.addWidget(copy)
         self._footer.hide()
+        self.tools: MessageTools | None = None
         column.addWidget(self._footer)
         self.card: Card | None = None
         self.pane.hide()
         theme.theme().changed.connect(self.on_theme_changed)
+
+    def set_tools(self, tools: MessageTools) -> None:
+        self.tools = tools
+        tools.watch(self)
+        layout = self._footer.layout()
+        assert layout is not None
+        layout.addWidget(tools)
 
     @property
     def figures(self) -> str:
@@ -203,7 +229,7 @@ class ReplyView(QWidget):
         self.card.setToolTip(formats.tip(error.detail))
         self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
         self.pane.set_caret(False)
-        self._footer.setVisible(bool(self.source().strip()))
+        self._footer.show()
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.insertWidget(layout.indexOf(self._footer), self.card)
@@ -211,6 +237,8 @@ class ReplyView(QWidget):
     def drop_retry(self) -> None:
         """The conversation has gone on: this reply is no longer the last."""
         self._again.hide()
+        if self.tools is not None:
+            self.tools.set_always(False)
         if self.card is not None:
             self.card.hide_buttons()
 

@@ -23,9 +23,26 @@ class Said:
         messages = messages[starts[-1] :] if starts else messages
         return tuple(m.as_chat() for m in messages if m.content)
 
-    def last_by_user(self, conversation_id: str) -> Message | None:
+    def message(self, message_id: str) -> Message:
+        """Raises KeyError."""
+        return self._library.message(message_id)
+
+    def last_by_user(self, conversation_id: str, before: str = "") -> Message | None:
+        """In the branch shown; `before` this message, if it is in it."""
         messages = self._library.messages(conversation_id)
+        ends = [index for index, m in enumerate(messages) if m.id == before]
+        messages = messages[: ends[0]] if ends else messages
         return next((m for m in reversed(messages) if m.role == "user"), None)
+
+    def versions(self, message: Message) -> tuple[str, ...]:
+        """All that can stand in the place of a message of the branch shown; empty where nothing else can."""
+        return self._library.branch(message.conversation)[1].get(message.id, ())
+
+    def show(self, message_id: str) -> Message:
+        """Show the branch with this message."""
+        message = self._library.message(message_id)
+        self._library.show(message.conversation, message_id)
+        return message
 
     # ------------------------------------------------------------ steps; each returns the place of a new reply
 
@@ -40,6 +57,10 @@ class Said:
         """Once more, if it was answered before: that stays as another branch."""
         return self._library.begin_reply(message.conversation, scheme, message.id)
 
+    def edit(self, message: Message, text: str, scheme: str) -> Message:
+        """Something else in its place: what was said before stays as another branch."""
+        return self.answer(self._library.edit(message, text), scheme)
+
     def answer_from(self, start: str, message: Message, scheme: str) -> Message:
         """The model reads from `start` on."""
         self._library.start_context(start)
@@ -51,9 +72,16 @@ class Said:
         return self.say_first(message.content, scheme, model)
 
     def take_back(self, message: Message) -> bool:
-        """Remove a message without a reply, and a conversation that says nothing else: false when that is gone."""
-        self._library.remove_message(message.id)
-        left = bool(self._library.messages(message.conversation))
-        if not left:
+        """Remove a message without a reply, and a conversation that says nothing else. False: it has been answered
+        before, so it stays.
+        """
+        try:
+            self._library.remove_message(message.id)
+        except KeyError:
+            return False
+        if self.is_empty(message.conversation):
             self._library.delete(message.conversation)
-        return left
+        return True
+
+    def is_empty(self, conversation_id: str) -> bool:
+        return not self._library.messages(conversation_id)

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication
 
 from app.paths import RESOURCES
 
+# Where Qt's style sheets keep the font that a widget had at first, and put back with each new sheet.
+_SAVED_FONT = "_q_styleSheetWidgetFont"
 SMALL = 0.86
 LARGE = 2.0
 LEAST_POINTS = 9.75  # a Linux machine without a desktop reports 9, which is too small to read at length
@@ -101,17 +103,24 @@ class Theme(QObject):
         before, self.scale = self.scale, scale
         if scale == before:
             return
+        # The sizes first: setting the application's font, and its style sheet, resets those of widgets.
+        own = {
+            widget: widget.font().pointSizeF() * scale / before
+            for widget in self._app.allWidgets()
+            if before and widget.testAttribute(Qt.WidgetAttribute.WA_SetFont)  # it hears nothing of the application's
+        }
         font = QFont(self._app.font())
         font.setPointSizeF(self.points)
         self._app.setFont(font)
+        self._apply()
+        for widget, points in own.items():
+            font = QFont(widget.font())
+            font.setPointSizeF(points)
+            widget.setProperty(_SAVED_FONT, None)
+            widget.setFont(font)
         for widget in self._app.allWidgets():
-            if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont):  # one of its own, that hears nothing of the other
-                own = QFont(widget.font())
-                own.setPointSizeF(own.pointSizeF() * scale / before)
-                widget.setFont(own)
             if isinstance(widget, QAbstractItemView):
                 widget.scheduleDelayedItemsLayout()
-        self._apply()
 
     def on_color_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
         self._apply()
@@ -219,6 +228,7 @@ def _style_sheet(c: Colors) -> str:
     QToolButton:disabled {{ color: {c.muted}; }}
     QToolButton::menu-indicator {{ image: none; }}
     QToolButton[role="quiet"] {{ color: {c.muted}; padding: 1px 5px; border-radius: 5px; }}
+    QToolButton[role="tool"] {{ padding: 3px; border-radius: 6px; }}
     QToolButton[role="quiet"]:hover {{ color: {c.text}; }}
     QToolButton[role="link"] {{ color: {c.muted}; padding: 1px 0; border: none; border-bottom: 1px solid {c.line};
         border-radius: 0; background: transparent; }}

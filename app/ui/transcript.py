@@ -81,6 +81,30 @@ class Transcript(QScrollArea):
         item.deleteLater()
         self._update_empty()
 
+    def replace(self, item: QWidget, other: QWidget) -> None:
+        """`other` takes the place of `item`."""
+        place = self._items.index(item)
+        self._items[place] = other
+        self._layout.replaceWidget(item, other)
+        item.hide()
+        item.deleteLater()
+        if not self._following:
+            self._anchor = self._find_anchor(self.verticalScrollBar().value())
+
+    def replace_from(self, place: int, makers: Sequence[ItemMaker]) -> None:
+        """Other pieces take the place of items()[place] and all behind it; the first of them stands where it stood."""
+        old, self._items[place:] = self._items[place:], []
+        at = old[0].y() - self.verticalScrollBar().value() if old else 0
+        for item in old:
+            self._layout.removeWidget(item)
+            item.hide()
+            item.deleteLater()
+        for maker in makers:
+            self.append(maker())
+        if old and makers:
+            self._following, self._anchor = False, (self._items[place], at)
+        self._update_empty()
+
     def items(self) -> list[QWidget]:
         return list(self._items)
 

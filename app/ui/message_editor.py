@@ -1,0 +1,108 @@
+"""A message of the user while it is edited, in the place of its bubble."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
+
+from app.ui import theme
+from app.ui.composer import MessageEdit, says_something
+
+
+class MessageEditor(QWidget):
+    """`saved(id, text)` wants the text answered in the message's place; it stays until somebody takes it away.
+    `changed(id, text)`: what is typed so far.
+    """
+
+    saved = Signal(str, str)
+    changed = Signal(str, str)
+    cancelled = Signal(str)
+
+    def __init__(self, message_id: str, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.message_id = message_id
+        self.setAccessibleName(self.tr("Edit this message"))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(13, 11, 11, 10)
+        column.setSpacing(8)
+        self.edit = _Edit(self)
+        self.edit.setAccessibleName(self.tr("Edit this message"))
+        self.edit.wrap_for(text)
+        self.edit.setPlainText(text)
+        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+        self.edit.submitted.connect(self.on_save)
+        self.edit.cancelled.connect(self.on_cancel)
+        self.edit.textChanged.connect(self.on_text_changed)
+        self.edit.focus_changed.connect(self.update)
+        self.setFocusProxy(self.edit)
+        column.addWidget(self.edit)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addStretch()
+        self.cancel = QPushButton(self.tr("Cancel"), self)
+        self.cancel.setToolTip(self.tr("Leave the message as it was (Esc)"))
+        self.cancel.clicked.connect(self.on_cancel)
+        self.save = QPushButton(self.tr("Save && answer"), self)
+        self.save.setProperty("role", "primary")
+        self.save.setAccessibleName(self.tr("Save and answer"))
+        keys = QKeySequence("Ctrl+Return").toString(QKeySequence.SequenceFormat.NativeText)
+        self.save.setToolTip(self.tr("Answer this instead; what was said before is kept ({0})").format(keys))
+        self.save.clicked.connect(self.on_save)
+        row.addWidget(self.cancel)
+        row.addWidget(self.save)
+        column.addLayout(row)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    @property
+    def text(self) -> str:
+        return self.edit.toPlainText().strip()
+
+    def on_text_changed(self) -> None:
+        self.edit.wrap_for(self.edit.toPlainText())
+        self.save.setEnabled(says_something(self.text))
+        self.changed.emit(self.message_id, self.edit.toPlainText())
+
+    def on_save(self) -> None:
+        if says_something(self.text):
+            self.saved.emit(self.message_id, self.text)
+
+    def on_cancel(self) -> None:
+        self.cancelled.emit(self.message_id)
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
+            painter.setBrush(QColor(colors.panel))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)
+
+
+class _Edit(MessageEdit):
+    """Enter breaks the line, Ctrl+Enter submits, Esc cancels."""
+
+    cancelled = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and self._means(event):
+            event.accept()  # else the window's Stop or Send would hear it
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        signal = self._means(event)
+        if signal is None:
+            QTextEdit.keyPressEvent(self, event)
+        elif not self._composing and not event.isAutoRepeat():
+            signal.emit()
+
+    def _means(self, event: QKeyEvent) -> SignalInstance | None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            return self.submitted
+        return self.cancelled if event.key() == Qt.Key.Key_Escape else None
