@@ -16,7 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
-from app import generation, paths
+from app import generation as settings
+from app import paths
 from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library import titles
 from app.library.database import open_database
@@ -121,14 +122,14 @@ class Library:
     def set_scheme(self, conversation_id: str, scheme: str) -> None:
         self._db.execute("UPDATE conversations SET scheme = ? WHERE id = ?", (scheme, conversation_id))
 
-    def generation(self, conversation_id: str) -> dict[str, generation.Value]:
+    def generation(self, conversation_id: str) -> dict[str, settings.Value]:
         """What was chosen for this conversation's replies."""
         row = self._db.execute("SELECT generation FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
-        return generation.read(row["generation"]) if row is not None and isinstance(row["generation"], str) else {}
+        return settings.read(row["generation"]) if row is not None and isinstance(row["generation"], str) else {}
 
-    def set_generation(self, conversation_id: str, chosen: generation.Chosen) -> None:
+    def set_generation(self, conversation_id: str, chosen: settings.Chosen) -> None:
         self._db.execute(
-            "UPDATE conversations SET generation = ? WHERE id = ?", (generation.write(chosen), conversation_id)
+            "UPDATE conversations SET generation = ? WHERE id = ?", (settings.write(chosen), conversation_id)
         )
 
     def set_model(self, conversation_id: str, model: str) -> None:

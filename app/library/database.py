@@ -95,6 +95,19 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE messages SET starts_context = 1 WHERE id IN (SELECT context_start FROM conversations);
     ALTER TABLE samples ADD COLUMN message TEXT;
     """,
+    # What the user has chosen for replies, as app.generation writes it; what stands in the composer.
+    """
+    ALTER TABLE conversations ADD COLUMN generation TEXT NOT NULL DEFAULT '';
+    CREATE TABLE profiles (
+        name TEXT PRIMARY KEY COLLATE NOCASE,
+        generation TEXT NOT NULL DEFAULT '',
+        is_first INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE drafts (
+        conversation TEXT PRIMARY KEY,
+        content TEXT NOT NULL
+    );
+    """,
 )
 
 # Primary result codes that say nothing about the file's content.
@@ -211,7 +224,7 @@ def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
     copied = 0
     with TemporaryDirectory(dir=damaged.parent) as folder, closing(_described_anew(damaged, Path(folder))) as source:
         source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for table in ("conversations", "messages", "samples", "switches"):
+        for table in ("conversations", "messages", "samples", "switches", "profiles", "drafts"):
             columns = {row["name"]: row["type"] for row in connection.execute(f"PRAGMA table_info({table})")}
             put = f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(columns))})"
             try:

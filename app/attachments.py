@@ -1,0 +1,111 @@
+"""Text files that go with a message: how they are read, and how they stand in the message's text.
+
+A message keeps its files in itself, as fenced blocks before the user's words, so that every model reads them and every
+export carries them:
+
+    ```python title="parse.py"
+    …
+    ```
+
+    What does it do?
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import AppError
+
+LIMIT_BYTES = 1 << 20
+MOST_FILES = 20
+# What a fence calls the language of a file, by its ending; others go without.
+_LANGUAGES = {
+    ".py": "python", ".js": "javascript", ".ts": "typescript", ".tsx": "tsx", ".jsx": "jsx", ".rs": "rust",
+    ".go": "go", ".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cc": "cpp", ".cu": "cuda", ".metal": "cpp",
+    ".m": "objectivec", ".java": "java", ".kt": "kotlin", ".swift": "swift", ".rb": "ruby", ".php": "php",
+    ".cs": "csharp", ".sh": "bash", ".zsh": "bash", ".ps1": "powershell", ".sql": "sql", ".html": "html",
+    ".css": "css", ".xml": "xml", ".svg": "xml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
+    ".ini": "ini", ".md": "markdown", ".tex": "latex", ".r": "r", ".lua": "lua", ".diff": "diff", ".patch": "diff",
+    ".csv": "csv",
+}  # fmt: skip
+_BLOCK = re.compile(r'(?P<fence>`{3,})(?:[\w+#-]+ |)title="(?P<name>[^"\n`]+)"\n')
+_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+# Letters that a text doesn't hold. A form feed, and the escape of coloured logs, it may.
+_BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Attachment:
+    name: str
+    text: str
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.text.encode("utf-8", "surrogatepass"))
+
+
+def block(attachment: Attachment) -> str:
+    """The file as it stands in a message. Its fence is longer than any within."""
+    longest = max(map(len, re.findall("`+", attachment.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    name = re.sub(r'["`\x00-\x1f]', "_", attachment.name) or "_"
+    language = _LANGUAGES.get(Path(name).suffix.lower(), "")
+    return f'{fence}{language}{" " if language else ""}title="{name}"\n{attachment.text}\n{fence}'
+
+
+def join(text: str, attachments: Sequence[Attachment]) -> str:
+    """A message's content: files first, so that what is asked stands next to the answer."""
+    return "\n\n".join([*map(block, attachments), *([text] if text else [])])
+
+
+def split(content: str) -> tuple[str, tuple[Attachment, ...]]:
+    """What `join` joined: the user's words, and the files before them."""
+    found, place = [], 0
+    while opening := _BLOCK.match(content, place):
+        closing = re.compile(rf"\n{opening['fence']}(?:\n\n|\Z)").search(content, opening.end() - 1)
+        if closing is None:
+            break
+        found.append(Attachment(opening["name"], content[opening.end() : max(opening.end(), closing.start())]))
+        place = closing.end()
+    return content[place:], tuple(found)
+
+
+def read_file(path: Path) -> Attachment:
+    """A text file. Raises AppError for what isn't one, is too large or can't be read. Blocks: not for the window's
+    thread.
+    """
+    try:
+        if not path.is_file():
+            raise AppError(f"{path.name} is no file.", "Attach a text file.")
+        with path.open("rb") as file:
+            data = file.read(LIMIT_BYTES + 1)
+    except OSError as error:
+        raise AppError(
+            f"{path.name} can't be read: {error.strerror or error}.", "Check that you may open it."
+        ) from error
+    if len(data) > LIMIT_BYTES:
+        raise AppError(
+            f"{path.name} is too large: text files up to {LIMIT_BYTES >> 20} MB can be attached.",
+            "Attach a part of it.",
+        )
+    return Attachment(path.name, decode(path.name, data))
+
+
+def decode(name: str, data: bytes) -> str:
+    """Text in UTF-8, UTF-16 with its mark, or else Windows-1252. Raises AppError for what is no text."""
+    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
+    text: str | None = None
+    for attempt in (encoding, "cp1252"):
+        try:
+            text = data.decode(attempt)
+            break
+        except UnicodeDecodeError:
+            continue
+    if text is None or _BINARY.search(text):
+        raise AppError(f"{name} isn't a text file.", "Only text can be attached: export it as text first.")
+    if not text.strip():
+        raise AppError(f"{name} is empty.", "")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
