@@ -45,9 +45,9 @@ class About(QDialog):
         words = QLabel(
             self.tr("Chat with local MLX models, and watch a TurboQuant-compressed key/value cache stay small."), self
         )
+        words.setWordWrap(True)
         for label in (icon, name, number, words):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            label.setWordWrap(True)
             column.addWidget(label)
         column.addSpacing(8)
         self.facts = small_label("", self)
@@ -102,6 +102,8 @@ class Licences(QDialog):
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("Packages"))
         self.list.setObjectName("plainList")
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentRowChanged.connect(self.on_chosen)
         self.text = QPlainTextEdit(self)
         self.text.setReadOnly(True)

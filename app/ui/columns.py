@@ -9,9 +9,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
+from app.ui import theme
+
 CENTER_LEAST = 440
 CENTER_SQUEEZED = 300  # beside a column that was asked for
-# Least, usual and greatest width.
+# Least, usual and greatest width, at the usual size of text; larger text takes more.
 WIDTHS = {"sidebar": (180, 244, 420), "panel": (300, 336, 520)}
 
 
@@ -34,14 +36,19 @@ class Columns(QSplitter):
         self._widths = {name: usual for name, (_, usual, _) in WIDTHS.items()}
         for widget in (sidebar, middle, panel):
             self.addWidget(widget)
-        for name, column in self._columns.items():
-            column.setMinimumWidth(WIDTHS[name][0])
-            column.setMaximumWidth(WIDTHS[name][2])
         middle.setMinimumWidth(CENTER_SQUEEZED)
         self.setStretchFactor(1, 1)
         for handle in (1, 2):
             self.handle(handle).setAccessibleName(self.tr("Width of the column"))
         self.splitterMoved.connect(self.on_dragged)
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
+
+    def on_theme_changed(self) -> None:
+        for name, column in self._columns.items():
+            column.setMinimumWidth(_at_scale(WIDTHS[name][0]))
+            column.setMaximumWidth(_at_scale(WIDTHS[name][2]))
+        self.fold()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -71,19 +78,20 @@ class Columns(QSplitter):
     def on_dragged(self) -> None:
         for name, column in self._columns.items():
             if self.shown[name]:
-                self._widths[name] = column.width()
+                self._widths[name] = round(column.width() / _at_scale(1000) * 1000)
         self.fold()
 
     def fold(self) -> None:
         """Show the side columns that are wanted, allowed and fit beside a readable middle."""
         room = self.width() - CENTER_LEAST
-        if self._widths.get(self._asked, 0) <= room:
+        widths = {name: _at_scale(width) for name, width in self._widths.items()}
+        if widths.get(self._asked, 0) <= room:
             self._asked = ""
-        shown = dict.fromkeys(self._widths, 0)
+        shown = dict.fromkeys(widths, 0)
         for name in sorted(self._allowed, key=lambda name: name != self._preferred):
             free = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
-            if self.wanted[name] and free >= min(self._widths[name], WIDTHS[name][1]):
-                shown[name] = min(self._widths[name], free)
+            if self.wanted[name] and free >= min(widths[name], _at_scale(WIDTHS[name][1])):
+                shown[name] = min(widths[name], free)
                 room -= shown[name]
         for name, column in self._columns.items():
             column.setVisible(bool(shown[name]))
@@ -91,3 +99,7 @@ class Columns(QSplitter):
         self.setSizes([left, max(self.width() - left - right, 0), right])
         self.shown = {name: bool(width) for name, width in shown.items()}
         self.folded.emit()
+
+
+def _at_scale(width: int) -> int:
+    return round(width * max(theme.theme().scale, 1.0))

@@ -4,6 +4,7 @@ that ten thousand open as fast as ten."""
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
@@ -52,18 +53,18 @@ class ConversationModel(QAbstractListModel):
         self._row_of: dict[str, int] = {}
 
     def set_conversations(self, conversations: Sequence[Conversation], today: datetime.date) -> None:
-        """They come in the order shown."""
-        days = _Days(today)
+        """They come in the order shown: pinned ones first, then the latest."""
         rows: list[str | Conversation] = []
-        heading = ""
+        row_of: dict[str, int] = {}
+        pinned, least = False, math.inf  # of the group at hand: its times are `least` or later
         for conversation in conversations:
-            group = self.tr("Pinned") if conversation.pinned else self._heading(days, conversation.updated)
-            if group != heading:
-                heading = group
+            if conversation.pinned != pinned or (not pinned and conversation.updated < least):
+                pinned = conversation.pinned
+                heading, least = (self.tr("Pinned"), math.inf) if pinned else self._group(conversation.updated, today)
                 rows.append(heading)
+            row_of[conversation.id] = len(rows)
             rows.append(conversation)
-        row_of = {row.id: place for place, row in enumerate(rows) if not isinstance(row, str)}
-        same = row_of == self._row_of and len(rows) == len(self._rows) and rows[:1] == self._rows[:1]
+        same = row_of == self._row_of and rows[:1] == self._rows[:1]
         if not same:
             self.beginResetModel()
         self._rows, self._row_of = rows, row_of
@@ -72,16 +73,20 @@ class ConversationModel(QAbstractListModel):
         elif rows:
             self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
 
-    def _heading(self, days: _Days, updated: float) -> str:
-        kind, first = days.group(updated)
-        if kind == "month":
-            return formats.month(first)
-        return {
-            "today": self.tr("Today"),
-            "yesterday": self.tr("Yesterday"),
-            "week": self.tr("Last 7 days"),
-            "thirty": self.tr("Last 30 days"),
-        }[kind]
+    def _group(self, updated: float, today: datetime.date) -> tuple[str, float]:
+        """The heading for a time, and when its group begins."""
+        midnight = datetime.datetime.combine(today, datetime.time())
+        near = (
+            (0, self.tr("Today")),
+            (1, self.tr("Yesterday")),
+            (7, self.tr("Last 7 days")),
+            (30, self.tr("Last 30 days")),
+        )
+        for days, heading in near:
+            if updated >= (start := (midnight - datetime.timedelta(days=days)).timestamp()):
+                return heading, start
+        first = datetime.datetime.fromtimestamp(updated).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        return formats.month(QDate(first.year, first.month, 1)), first.timestamp()
 
     def row_of(self, conversation_id: str) -> int:
         """-1: it isn't here."""
@@ -135,23 +140,6 @@ class ConversationModel(QAbstractListModel):
             return self.tr("{0} · {1} cached").format(entry.scheme, size)
         words = self.tr("{0} · {1} tokens · {2} cached", "", entry.cached_tokens)
         return words.format(entry.scheme, formats.count(entry.cached_tokens), size)
-
-
-class _Days:
-    """Which group a time belongs to, seen from `today`."""
-
-    def __init__(self, today: datetime.date) -> None:
-        starts = (("today", 0), ("yesterday", 1), ("week", 7), ("thirty", 30))
-        midnight = datetime.datetime.combine(today, datetime.time())
-        self._starts = [(kind, (midnight - datetime.timedelta(days=days)).timestamp()) for kind, days in starts]
-
-    def group(self, timestamp: float) -> tuple[str, QDate]:
-        """Its kind; for "month" the first of that month too."""
-        for kind, start in self._starts:
-            if timestamp >= start:
-                return kind, QDate()
-        day = datetime.date.fromtimestamp(timestamp)
-        return "month", QDate(day.year, day.month, 1)
 
 
 class ConversationDelegate(QStyledItemDelegate):

@@ -16,7 +16,6 @@ from app.ui import formats, theme
 from app.ui.cards import quiet_button
 
 RECENT_MODELS = 6
-NAME_MARGIN = 40  # of the button around its text: padding and arrow
 NAME_LEAST = 120
 SPACING = 6
 BACKENDS = {"metal": "Metal", "cuda": "CUDA", "numba": "CPU (numba)", "reference": "plain MLX"}
@@ -100,7 +99,9 @@ class ModelButton(QWidget):
 
     def _width(self, detail: bool) -> int:
         """What name, bar and button take, and the detail too if asked."""
-        name = self.button.fontMetrics().horizontalAdvance(self._name) + NAME_MARGIN
+        metrics = self.button.fontMetrics()
+        around = self.button.sizeHint().width() - metrics.horizontalAdvance(self.button.text())  # padding and arrow
+        name = metrics.horizontalAdvance(self._name) + around
         parts: list[QWidget] = [w for w in (self.bar, self.cancel) if not w.isHidden()]
         parts += [self.detail] if detail else []
         return name + sum(part.sizeHint().width() + SPACING for part in parts)

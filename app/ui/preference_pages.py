@@ -117,6 +117,7 @@ class ModelsPage(QWidget):
         column.setSpacing(8)
         form = QFormLayout()
         form.setHorizontalSpacing(18)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         label, self.idle = QLabel(self.tr("Unload an idle model"), self), QComboBox(self)
         label.setBuddy(self.idle)
         self.idle.setAccessibleName(label.text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from PySide6.QtCore import (
@@ -30,6 +31,7 @@ from app.ui.painting import saved
 Index = QModelIndex | QPersistentModelIndex
 RESULT_ROLE = Qt.ItemDataRole.UserRole
 LINES = 2  # of a message
+MOST_TITLES = 100  # more words find fewer
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Result:
 
 def results(conversations: Sequence[Conversation], hits: Iterable[Hit], words: Sequence[str]) -> list[Result]:
     """Those whose titles hold every word, in the list's order, then those whose messages do, the latest first."""
-    found: dict[str, list[Result]] = {c.id: [] for c in conversations if in_title(c.title, words)}
+    titled = islice((c.id for c in conversations if in_title(c.title, words)), MOST_TITLES)
+    found: dict[str, list[Result]] = {conversation: [] for conversation in titled}
     for hit in hits:
         found.setdefault(hit.conversation, []).append(Result(hit.conversation, hit.message, *unmark(hit.snippet)))
     titles = {c.id: c.title for c in conversations if c.id in found}
@@ -81,7 +84,8 @@ def unmark(snippet: str) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def _flat(text: str) -> str:
-    return "".join(" " if letter.isspace() else letter for letter in text)
+    """On one line, without markdown's stars and backticks."""
+    return "".join(" " if letter.isspace() else letter for letter in text if letter not in "*`")
 
 
 class ResultModel(QAbstractListModel):

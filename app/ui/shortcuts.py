@@ -18,11 +18,12 @@ class Shortcuts(QDialog):
     def __init__(self, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        self.resize(760, 560)
+        self.resize(820, 640)
         scroll = QScrollArea(self)
         scroll.setObjectName("plainScroll")
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName(self.windowTitle())
         body = QWidget(scroll)
         body.setObjectName("plainBody")

@@ -47,6 +47,7 @@ class Colors:
     number: str
     name: str
     comment: str
+    tick: str  # the picture on `accent`
 
 
 LIGHT = Colors(
@@ -54,14 +55,14 @@ LIGHT = Colors(
     accent="#2f62e8", on_accent="#ffffff", accent_focus="#16389a",
     bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef", found="#ffe9a8",
     what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",
-    keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77",
+    keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77", tick="tick-white.svg",
 )  # fmt: skip
 DARK = Colors(
     background="#1e2024", side="#181a1d", panel="#222529", line="#353a41", text="#e7e9ec", muted="#9fa6b1",
     accent="#7aa2ff", on_accent="#101624", accent_focus="#d3e0ff",
     bubble="#2a3142", code="#292c31", selected="#2c3850", hover="#282b30", found="#5c4a12",
     what_if="#828b98", ceiling="#666d78", good="#4cc38a", warn="#e0b04c", bad="#ff8a80",
-    keyword="#86adff", string="#8fd3a5", number="#f0b072", name="#cfa8ff", comment="#99a1ac",
+    keyword="#86adff", string="#8fd3a5", number="#f0b072", name="#cfa8ff", comment="#99a1ac", tick="tick-black.svg",
 )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ class Theme(QObject):
         font = QFont(self._app.font())
         font.setPointSizeF(self.points)
         self._app.setFont(font)
-        self._apply()
+        self._dress()
         for widget, points in own.items():
             font = QFont(widget.font())
             font.setPointSizeF(points)
@@ -121,18 +122,22 @@ class Theme(QObject):
         for widget in self._app.allWidgets():
             if isinstance(widget, QAbstractItemView):
                 widget.scheduleDelayedItemsLayout()
+        self.changed.emit()
 
     def on_color_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
         self._apply()
 
     def _apply(self) -> None:
+        self._dress()
+        self.changed.emit()
+
+    def _dress(self) -> None:
         dark = self._forced
         if dark is None:
             dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
         self.colors = DARK if dark else LIGHT
         self._app.setPalette(_palette(self.colors))
         self._app.setStyleSheet(_style_sheet(self.colors))
-        self.changed.emit()
 
 
 def theme() -> Theme:
@@ -260,6 +265,12 @@ def _style_sheet(c: Colors) -> str:
     QLabel[role="muted"] {{ color: {c.muted}; }}
     QLabel[role="section"] {{ color: {c.muted}; }}
     QLabel[role="bad"] {{ color: {c.bad}; }}
+    QCheckBox {{ spacing: 8px; color: {c.text}; }}
+    QCheckBox::indicator {{ width: 15px; height: 15px; border: 1px solid {c.what_if}; border-radius: 4px;
+        background: {c.background}; }}
+    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url({icons}/{c.tick}); }}
+    QCheckBox::indicator:focus {{ border: 2px solid {c.accent_focus}; width: 13px; height: 13px; }}
+    QCheckBox::indicator:disabled {{ background: {c.hover}; border-color: {c.line}; }}
     QProgressBar {{ border: none; border-radius: 2px; background: {c.line}; max-height: 4px; min-height: 4px; }}
     QProgressBar::chunk {{ border-radius: 2px; background: {c.accent}; }}
     #sidebar {{ background: {c.side}; }}
@@ -281,6 +292,8 @@ def _style_sheet(c: Colors) -> str:
     #modelsPage, #modelDetail, #modelDetailBody {{ background: {c.background}; border: none; }}
     #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}
     QSplitter::handle {{ background: {c.line}; }}
+    #sidebar QTableView::item {{ border: none; }}
+    #sidebar QTableView {{ selection-background-color: transparent; }}
     #sidebar QAbstractItemView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}
     QMenu {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 9px; padding: 5px; }}
     QMenu::item {{ padding: 6px 26px 6px 12px; border-radius: 6px; color: {c.text}; }}
