@@ -8,6 +8,7 @@ import textwrap
 from app import attachments
 
 LETTERS = 120  # whoever shows it cuts it to the room there is
+_READ = 4000  # of a paste of megabytes the beginning says enough
 
 _BLOCKS = (
     re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S),  # code, and what was attached
@@ -34,7 +35,7 @@ def propose(text: str) -> str:
     """
     words, files = attachments.split(text)
     text = words.strip() or (files[0].name if files else text)
-    text = text[:20_000]  # of a paste of megabytes the beginning says enough
+    text = text[:_READ]
     plain = text
     for block in _BLOCKS:
         plain = block.sub("\n", plain)

@@ -44,8 +44,8 @@ class Tree:
         return tuple(self._children[self._parents[message]])
 
     def leaf(self, message: str) -> str:
-        """The end of the branch that was shown last of those through `message`."""
-        while children := self._children[message]:
+        """The end of the branch that was shown last of those through `message`. Raises KeyError."""
+        while children := self._children[self._messages[message].id]:
             shown = self._messages[message].shown
             message = shown if shown in children else children[-1]
         return message

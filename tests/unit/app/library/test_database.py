@@ -50,6 +50,20 @@ def test_a_later_migration_runs_once_and_keeps_the_rows(path: Path, monkeypatch:
     raw.close()
 
 
+def test_left_out_turns_of_an_earlier_version_stay_left_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", database.MIGRATIONS[:3])
+        old = database.open_database(path).connection
+    old.execute("INSERT INTO conversations (id, scheme, leaf, context_start, created, updated) "
+                "VALUES ('c', 'turbo4', 'b', 'b', 1, 1)")  # fmt: skip
+    for message, parent in (("a", None), ("b", "a")):
+        old.execute("INSERT INTO messages (id, conversation, parent, role, content, state, created) "
+                    "VALUES (?, 'c', ?, 'user', ?, 'complete', 1)", (message, parent, message))  # fmt: skip
+    old.close()
+    with Library(path) as library:
+        assert [(m.content, m.starts_context) for m in library.messages("c")] == [("a", False), ("b", True)]
+
+
 def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path, 2)
     broken = (*database.MIGRATIONS, "ALTER TABLE conversations ADD COLUMN colour TEXT; SELECT nonsense FROM nowhere;")
