@@ -6,7 +6,9 @@ from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
+from app import attachments
 from app.ui import theme
+from app.ui.cards import small_label
 from app.ui.composer import MessageEdit, says_something
 
 
@@ -29,8 +31,9 @@ class MessageEditor(QWidget):
         column.setSpacing(8)
         self.edit = _Edit(self)
         self.edit.setAccessibleName(self.tr("Edit this message"))
-        self.edit.wrap_for(text)
-        self.edit.setPlainText(text)
+        words, self._files = attachments.split(text)
+        self.edit.wrap_for(words)
+        self.edit.setPlainText(words)
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
         self.edit.submitted.connect(self.on_save)
         self.edit.cancelled.connect(self.on_cancel)
@@ -40,7 +43,10 @@ class MessageEditor(QWidget):
         column.addWidget(self.edit)
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addStretch()
+        names = self.tr("With {0}").format(", ".join(file.name for file in self._files)) if self._files else ""
+        note = small_label(names, self)
+        note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(note, 1)
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.setToolTip(self.tr("Leave the message as it was (Esc)"))
         self.cancel.clicked.connect(self.on_cancel)
@@ -57,12 +63,13 @@ class MessageEditor(QWidget):
 
     @property
     def text(self) -> str:
-        return self.edit.toPlainText().strip()
+        """The whole message, with the files that it had."""
+        return attachments.join(self.edit.toPlainText().strip(), self._files)
 
     def on_text_changed(self) -> None:
         self.edit.wrap_for(self.edit.toPlainText())
         self.save.setEnabled(says_something(self.text))
-        self.changed.emit(self.message_id, self.edit.toPlainText())
+        self.changed.emit(self.message_id, attachments.join(self.edit.toPlainText(), self._files))
 
     def on_save(self) -> None:
         if says_something(self.text):
