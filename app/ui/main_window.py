@@ -14,7 +14,7 @@ from app.events import LoadModel
 from app.library.conversations import Library
 from app.library.records import DEFAULT_SCHEME, is_scheme
 from app.settings import Settings
-from app.ui import formats, window_state
+from app.ui import formats, reading_order, window_state
 from app.ui.actions import Actions
 from app.ui.appearance import Appearance
 from app.ui.browsing import Browsing
@@ -94,6 +94,7 @@ class MainWindow(QMainWindow):
         self._columns.folded.connect(self.on_folded)
         self.setCentralWidget(self._columns)
         self._place_tool_bar()
+        reading_order.arrange(self)
 
     def _place_tool_bar(self) -> None:
         self.model_button = ModelButton(self._settings, self._starter_installed, self._fill_model_menu, self)
@@ -318,6 +319,9 @@ class MainWindow(QMainWindow):
         """Whether the user is searching, renaming, walking through the list or in a popup."""
         focus = QApplication.focusWidget()
         return bool(QApplication.activePopupWidget()) or (focus is not None and self.sidebar.isAncestorOf(focus))
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return reading_order.step(self, forward)
 
     # ------------------------------------------------------------ closing
 

@@ -48,6 +48,7 @@ class UserBubble(QWidget):
         self.text = text
         self.setAccessibleName(self.tr("You: {0}").format(text[:200]))
         self._pane = PlainPane(text, self)
+        self._pane.setAccessibleName(self.tr("Your message"))
         self.more = quiet_button(self.tr("Show all"), self)
         self.more.clicked.connect(self.on_more_clicked)
         self.more.hide()
@@ -233,6 +234,7 @@ class ReplyView(QWidget):
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.insertWidget(layout.indexOf(self._footer), self.card)
+        self._footer.raise_()  # read after the card
 
     def drop_retry(self) -> None:
         """The conversation has gone on: this reply is no longer the last."""
