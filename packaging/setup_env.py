@@ -280,7 +280,8 @@ def _starter(setup: Setup, lock: IO[bytes]) -> None:
 def _kernels(setup: Setup, lock: IO[bytes]) -> None:
     """Compile the kernels now, so that the first reply needn't wait for it; say it where one computes wrongly here."""
     command = [str(setup.python), "-m", "turboquant", "selftest"]
-    code, output = _output(command, lock, title="Compiling and checking the kernels for this machine …", cwd=setup.root)
+    title = "Compiling and checking the kernels for this machine (a few minutes the first time) …"
+    code, output = _output(command, lock, title, cwd=setup.root, counted="operations checked")
     if code:
         reason = (output.strip().splitlines() or [f"it ended with status {code}"])[-1]
         print(f"{reason}. The program runs all the same; `{' '.join(command)}` says more.")
@@ -296,8 +297,11 @@ def _output(
     shown: tuple[str, ...] = (),
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
+    counted: str = "",
 ) -> tuple[int, str]:
-    """Run `command`; its exit status and output. Prints `title` once it runs, then each line that begins as `shown`."""
+    """Run `command`; its exit status and output. Prints `title` once it runs, then each line that begins as `shown`, or
+    how many lines have come, of what is `counted`: in place on a terminal, elsewhere now and then.
+    """
     environment = {**(env or os.environ), "PYTHONUNBUFFERED": "1"}
     lines = []
     process = subprocess.Popen(
@@ -320,6 +324,10 @@ def _output(
             if shown and line.lstrip().startswith(shown) and " kB)" not in line:
                 line = re.sub(r"(-[\d.]+\w*)-\S+\.whl", r"\1", line)  # a wheel's tags say nothing to a person
                 print("  " + textwrap.shorten(line, 100, placeholder=" …"), flush=True)
+            if counted and (sys.stdout.isatty() or len(lines) % 20 == 0):
+                print(f"  {len(lines)} {counted}", end="\r" if sys.stdout.isatty() else "\n", flush=True)
+        if counted and sys.stdout.isatty():
+            print()
         return process.wait(), "".join(lines)
     finally:
         process.kill()  # nothing when it has ended; else Ctrl-C came

@@ -326,11 +326,12 @@ class MemoryChart(QWidget):
         painter.setFont(theme.font(LABEL_SCALE))
 
     def _readout_box(self, place: QPointF, width: float, height: float, plot: QRectF) -> QRectF:
-        """Beside the point read, right or left; where neither has room, above or below it."""
+        """Beside the point read, right or left; above or below it without room. The lines' names stay free."""
         top = max(0.0, min(plot.top(), self.height() - height - 1))
+        end = plot.right() if width <= plot.right() else self.width()
         for left in (place.x() + 12, place.x() - 12 - width):
-            if 0 <= left <= self.width() - width:
+            if 0 <= left <= end - width:
                 return QRectF(left, top, width, height)
-        left = max(0.0, min(place.x() - width / 2, self.width() - width))
+        left = max(0.0, min(place.x() - width / 2, end - width))
         above = place.y() - 12 - height
         return QRectF(left, above if above >= 0 else place.y() + 12, width, height)

@@ -5,6 +5,7 @@ which the widgets happened to be made.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLayout, QMainWindow, QScrollArea, QSplitter, QToolBar, QWidget
@@ -31,8 +32,10 @@ def parts(widget: QWidget) -> list[QWidget]:
 
 
 def _placed(layout: QLayout | None) -> Iterator[QWidget]:
-    for place in range(layout.count()) if layout is not None else ():
-        item = layout.itemAt(place)
+    if layout is None:
+        return
+    for place in range(layout.count()):
+        item: Any = layout.itemAt(place)
         if item.widget() is not None:
             yield item.widget()
         elif item.layout() is not None:

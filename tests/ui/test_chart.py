@@ -120,7 +120,9 @@ def test_the_readout_keeps_clear_of_its_point(qtbot: QtBot, width: int) -> None:
     for x in range(int(plot.left()), int(plot.right()), 7):
         for y in (plot.top(), plot.center().y(), plot.bottom()):
             place = QPointF(x, y)
-            assert not chart._readout_box(place, 130, 120, plot).contains(place)
+            box = chart._readout_box(place, 130, 120, plot)
+            assert not box.contains(place)
+            assert box.right() <= max(plot.right(), 131), "the lines' names stay free"
 
 
 def test_the_raw_stretch_is_drawn_paler(qtbot: QtBot) -> None:
