@@ -13,7 +13,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
-from turboquant.cache import TurboQuantCache
+from turboquant.cache import TurboQuantCache, placeholders
 from turboquant.lending import lend
 
 _made: dict[int, tuple[weakref.ref[mx.array], int | None]] = {}  # masks by their id, as long as they live: window_size
@@ -144,8 +144,8 @@ class BatchedCache:
         """Placeholders (B, H, columns, Dk) and (B, H, columns, Dv): attention comes through `attend_fetched`."""
         known = next(cache for cache in self.caches if cache.shape)
         assert known.shape is not None
-        nothing = mx.array(float("nan"), known.model_dtype)
-        keys, values = (mx.broadcast_to(nothing, (*self._fetched, dim)) for dim in known.shape[2:])
+        batch, heads, columns = self._fetched
+        keys, values = placeholders((batch, heads, *known.shape[2:]), columns, known.model_dtype)
         lend(self, keys)
         return keys, values
 

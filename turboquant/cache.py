@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from typing import Any
 
 import mlx.core as mx
@@ -68,14 +69,15 @@ class TurboQuantCache(Packing):
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Add keys (B, H, L, Dk) and values (B, H, L, Dv); returns `keys_and_values`."""
-        shape = (keys.shape[0], keys.shape[1], keys.shape[-1], values.shape[-1])
-        if values.shape[:3] != keys.shape[:3] or (self.shape not in (None, shape) and not self.empty()):
-            raise ValueError(f"Keys {keys.shape} and values {values.shape} don't fit this cache, {self.shape}.")
+        rows, of_values = keys.shape, values.shape
+        shape = (rows[0], rows[1], rows[3], of_values[3])
+        if of_values[:3] != rows[:3] or (self.shape != shape and self.shape is not None and not self.empty()):
+            raise ValueError(f"Keys {rows} and values {of_values} don't fit this cache, {self.shape}.")
         self.shape = shape
         self.slide()
         if self.packing:
             self._flush()
-        elif self.can_pack and self._prompt_ended(keys.shape[2]):
+        elif self.can_pack and self._prompt_ended(rows[2]):
             self.begin_packing()
         self.tail_keys.append(_raw(keys))
         self.tail_values.append(_raw(values))
@@ -101,9 +103,7 @@ class TurboQuantCache(Packing):
         """
         if self.packing:
             assert self.shape is not None
-            batch, heads, *dims = self.shape
-            nothing = mx.array(float("nan"), self.model_dtype)
-            keys, values = (mx.broadcast_to(nothing, (batch, heads, self.visible, dim)) for dim in dims)
+            keys, values = placeholders(self.shape, self.visible, self.model_dtype)
         else:
             keys = self._raw_in_sight(self.first_keys, self.tail_keys)
             values = self._raw_in_sight(self.first_values, self.tail_values)
@@ -180,7 +180,7 @@ class TurboQuantCache(Packing):
         """
         assert self.shape is not None
         held = (self.shape[1], self.visible)
-        if keys.shape[1:3] != held or values.shape[1:3] != held:
+        if keys.shape[1:3] != held or (values is not keys and values.shape[1:3] != held):
             if self.packing:
                 raise TurboQuantError(
                     "This model changes its keys between cache and attention, so a packed cache can't serve it. "
@@ -203,7 +203,7 @@ class TurboQuantCache(Packing):
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
             self.calibration.observe(queries, self.tail_keys.view().shape[1])
         rows = queries.shape[2]
-        if not self.packing or rows > DECODE_ROWS:
+        if not self.packing or rows == 1 or rows > DECODE_ROWS:
             return self.backend.attend(queries, self.stretches(), scale, mask, sinks, soft_cap)
         outputs = []
         for part, held in self.steps(rows):
@@ -212,6 +212,18 @@ class TurboQuantCache(Packing):
                 own = mask[..., part, : held.visible]
             outputs.append(self.backend.attend(queries[:, :, part], held, scale, own, sinks, soft_cap))
         return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=2)
+
+
+@cache
+def _nothing(dtype: mx.Dtype) -> mx.array:
+    return mx.array(float("nan"), dtype)
+
+
+def placeholders(shape: tuple[int, int, int, int], tokens: int, dtype: mx.Dtype) -> tuple[mx.array, mx.array]:
+    """What stands for keys and values of `shape` (batch, kv heads, key and value dim), all NaN."""
+    batch, heads, key_dim, value_dim = shape
+    keys = mx.broadcast_to(_nothing(dtype), (batch, heads, tokens, key_dim))
+    return keys, keys if value_dim == key_dim else mx.broadcast_to(_nothing(dtype), (batch, heads, tokens, value_dim))
 
 
 def _raw(x: mx.array) -> mx.array:

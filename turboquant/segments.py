@@ -15,6 +15,8 @@ from turboquant.codec import Packed
 from turboquant.key_bias import KeyBias
 from turboquant.split import WIDTHS, AnyCodec
 
+FEW = 8  # rows: a step of decoding, or of drafts
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -43,30 +45,68 @@ class Policy:
         return tokens - self.flushable(tokens - min(self.first, tokens))
 
 
+def _may_wait(x: mx.array, held: mx.array, total: int) -> bool:
+    """Whether few rows x, that make `total`, fit in what is held."""
+    return x.shape[2] <= FEW and total <= held.shape[2] and x.dtype == held.dtype
+
+
 def capacity(rows: int, step: int) -> int:
     """Rows that a buffer growing in `step`s allocates for `rows`; none for none."""
     return rows // step * step + step if rows else 0
 
 
 class Buffer:
-    """(B, H, capacity, ...) growing along axis 2 in steps; the first `count` rows are in use."""
+    """(B, H, capacity, ...) growing along axis 2 in steps; the first `count` rows are in use.
+
+    A few rows appended to it may wait beside the array until somebody asks for it (`array`). Who attends can take both
+    as they are (`apart`) and hand back an array that holds them (`joined`): two dispatches less a layer and step.
+    """
 
     def __init__(self, step: int = 256) -> None:
         self.step = step
-        self.array: mx.array | None = None
         self.count = 0
+        self._array: mx.array | None = None
+        self._newest: mx.array | None = None  # rows that the array lacks, to lie from `_begin` on
+        self._begin = 0
+
+    @property
+    def array(self) -> mx.array | None:
+        if self._newest is not None:
+            assert self._array is not None
+            self._array[:, :, self._begin : self._begin + self._newest.shape[2]] = self._newest
+            self._newest = None
+        return self._array
+
+    @array.setter
+    def array(self, array: mx.array | None) -> None:
+        self._array, self._newest = array, None
+
+    @property
+    def apart(self) -> tuple[mx.array | None, mx.array | None]:
+        """The array, and the newest rows in use where it doesn't hold them."""
+        return self._array, self._newest
+
+    def joined(self, array: mx.array) -> None:
+        """`array` is what `apart` gave, in one."""
+        self.array = array
 
     def append(self, x: mx.array) -> None:
         """Add x (B, H, n, ...) behind the rows in use."""
-        total = self.count + x.shape[2]
-        if self.array is None:
-            self.array = self._allocate(x, total)
-        elif total > self.array.shape[2]:
+        begin, held = self.count, self._array
+        rows = x.shape[2]
+        self.count = total = begin + rows
+        if self._newest is None and held is not None and _may_wait(x, held, total):
+            self._newest, self._begin = x, begin
+            return
+        array = self.array
+        if array is None:
+            array = self._allocate(x, total)
+        elif total > array.shape[2]:
             grown = self._allocate(x, total)
-            grown[:, :, : self.count] = self.array[:, :, : self.count]
-            self.array = grown
-        self.array[:, :, self.count : total] = x
-        self.count = total
+            grown[:, :, :begin] = array[:, :, :begin]
+            array = grown
+        array[:, :, begin:total] = x
+        self._array = array
 
     def _allocate(self, like: mx.array, rows: int) -> mx.array:
         # always a row to spare: what fills an array wholly would replace it, and a slice would keep its parent alive
@@ -74,8 +114,9 @@ class Buffer:
 
     def view(self, start: int = 0, stop: int | None = None) -> mx.array:
         """Rows start..stop (default: all in use)."""
-        assert self.array is not None
-        return self.array[:, :, start : self.count if stop is None else stop]
+        array = self.array
+        assert array is not None
+        return array[:, :, start : self.count if stop is None else stop]
 
     def drop_first(self, n: int) -> None:
         """Forget the oldest n rows; the capacity shrinks to what the rest needs."""
@@ -86,13 +127,12 @@ class Buffer:
 
     def truncate(self, count: int) -> None:
         """Keep the oldest `count` rows. Nothing is freed but the last row."""
+        self.array = self.array if count else None
         self.count = count
-        if count == 0:
-            self.array = None
 
     @property
     def row_bytes(self) -> int:
-        return 0 if self.array is None else self.array.nbytes // self.array.shape[2]
+        return 0 if self._array is None else self._array.nbytes // self._array.shape[2]
 
     @property
     def used_bytes(self) -> int:
@@ -100,10 +140,11 @@ class Buffer:
 
     @property
     def allocated_bytes(self) -> int:
-        return 0 if self.array is None else self.array.nbytes
+        return 0 if self._array is None else self._array.nbytes
 
     def arrays(self) -> list[mx.array]:
-        return [] if self.array is None else [self.array]
+        array = self.array
+        return [] if array is None else [array]
 
 
 class PackedBuffer:
@@ -155,7 +196,7 @@ class PackedBuffer:
         return self.words.arrays() + self.norms.arrays()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)  # not frozen: one is made for each layer and step, and freezing takes longer
 class Stretches:
     """What attention reads: buffers with their capacity, never sliced copies; the counts say how far they are filled.
 

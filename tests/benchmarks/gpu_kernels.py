@@ -192,7 +192,7 @@ def prepared(given: Sequence[Layer], splits: int = 0, **changes: Any) -> Step:
     def step() -> mx.array:
         query = given[0].query
         for function, inputs in calls:
-            query = function(query, *inputs[1:])
+            query = function(query, *inputs[1:])[0]
         return query
 
     return step

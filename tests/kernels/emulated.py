@@ -27,7 +27,7 @@ class EmulatedLauncher:
         outputs = emulator.run(kernel, launch, [_to_numpy(array) for array in inputs], self.target, (0,))
         return [_to_mlx(array, dtype) for array, dtype in zip(outputs, launch.dtypes, strict=True)]
 
-    def fuse(self, function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    def fuse(self, function: Callable[..., list[mx.array]]) -> Callable[..., list[mx.array]]:
         return function
 
 

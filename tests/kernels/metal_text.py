@@ -100,6 +100,7 @@ def output_types(kernel: Kernel) -> list[str]:
     """Element types of the outputs, by their names."""
     constants = dict(kernel.constants)
     kinds = {"words": "uint32", "norms": "float16", "part": str(constants.get("PT", "float32"))}
+    kinds |= dict.fromkeys(("sk", "sv"), str(constants.get("RT")))
     split = {"norms": "SPLIT", "knorms": "KSPLIT"}
     return [
         "uint16"

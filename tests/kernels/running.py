@@ -194,6 +194,7 @@ class Attend:
     split: bool = False
     bias: bool = False
     hidden: int = 0  # rows of body and tail out of sight
+    store: bool = False  # the newest rows come beside the tail
 
     def spec(self, target: Target) -> specs.Attend:
         heads = self.kv_heads * self.group
@@ -202,7 +203,7 @@ class Attend:
             self.length, self.dtype, self.raw_dtype, self.calibration,
             2 if self.hidden else int(self.window > 0), self.soft_cap > 0,
             (1 if heads < specs.MIN_ELEMENTS else 2) if self.sinks else 0, self.single, target, self.geometry,
-            self.split, self.bias,
+            self.split, self.bias, self.store,
         )  # fmt: skip
 
     def problem(self) -> tuple[dict[str, Any], Array]:
@@ -245,6 +246,10 @@ class Attend:
             "sinks": sinks,
             "tickets": np.zeros(specs.MIN_ELEMENTS * 4, np.int32),
         }
+        newest = slice(self.tail - self.length, self.tail)
+        for name in ("k", "v") if self.store else ():
+            named["n" + name], named["s" + name] = b["t" + name][:, newest].copy(), b["t" + name].copy()
+            b["t" + name][:, newest] = to_bits(np.array(np.nan), self.raw_dtype)  # not there yet
         want = attend(
             from_bits(held, self.dtype),
             by_head,
@@ -268,8 +273,11 @@ class Attend:
         """The error relative to the largest output; asserts that it is within rounding."""
         named, want = self.problem()
         spec = self.spec(target)
-        kernel, how = spec.kernel(), spec.launch(self.batch, int(named["dims"][6]))
-        out = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)[0]
+        kernel, how = spec.kernel(), spec.launch(self.batch, int(named["dims"][6]), named["tk"].shape[1])
+        made = launch(kernel, how, [named[name] for name in kernel.inputs], target, schedules, edit)
+        for name, stored in zip(kernel.outputs, made, strict=True):
+            assert name not in ("sk", "sv") or stored.tobytes() == named[name].tobytes(), f"{name} isn't the tail"
+        out = made[0]
         if not (self.single or spec.joined):
             named["part"], kernel = out, spec.merge()
             how = spec.merge_launch(self.batch)

@@ -30,6 +30,7 @@ class Mistake:
 
 
 D64 = Attend(64, kv_heads=2)
+STORE = Attend(64, kv_heads=2, group=2, store=True)
 SPLIT = Attend(64, kv_heads=2, split=True, calibration=2)
 LONG = Attend(64, body=300, capacity=320, splits=1)  # every simdgroup has several tiles
 MISTAKES = {
@@ -90,6 +91,14 @@ MISTAKES = {
     ),
     "one ticket for all rows": Mistake(
         D64, "tickets + threadgroup_position_in_grid.y", "tickets", "never written|race|schedule", target="cuda"
+    ),
+    # a tail that lacks its newest rows
+    "newest rows looked for in the tail": Mistake(STORE, "t >= kept) return fresh", "t > kept) return fresh"),
+    "newest rows not stored": Mistake(
+        STORE, "row < kept + rows ? fresh : tail", "row < kept ? fresh : tail", target="cuda"
+    ),
+    "a share of the tail left out": Mistake(
+        STORE, "NG * nsp * uint(32 * NSG));\ntq_store", "2u * NG * nsp * uint(32 * NSG));\ntq_store"
     ),
     # matrix units and split keys
     "rows of a tile in another order": Mistake(D64, "i % 2 + 8 * (i / 2)", "i % 2 + 4 * (i / 2)", target="cuda"),

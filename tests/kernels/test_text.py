@@ -66,7 +66,7 @@ MERGE = specs.Attend(128, 128, 4, 4, 2, 4, dtype="bfloat16", sinks=1, target="me
 # What each mistake replaces, in a header or body, and by what. None: it is added to the header.
 MISTAKES: dict[str, tuple[Kernel, str | None, str]] = {
     "threadgroup passed as device": (ATTEND, "tq_open(kt)", "tq_open(consts)"),
-    "device passed as threadgroup": (ATTEND, "(i < nf ? fk : tk)", "(i < nf ? sm : tk)"),
+    "device passed as threadgroup": (ATTEND, "(fk, tk, tk, i", "(sm, tk, tk, i"),
     "float to bfloat without a cast": (MERGE, "OT(x[i * M + b] * consts[uint(AT) + j] * r)", "x[i * M + b] * r"),
     "half to bfloat without a cast": (MERGE, "= OT(x[i * M", "= float16_t(x[i * M"),
     "write to an input": (ENCODE, "threadgroup_barrier", "x[0] = float16_t(1.0f); threadgroup_barrier"),

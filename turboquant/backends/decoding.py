@@ -29,17 +29,20 @@ class Runs(Protocol):
 
     def __call__(self, kernel: Kernel, launch: Launch, inputs: Sequence[mx.array]) -> list[mx.array]: ...
 
-    def fuse(self, function: Callable[..., mx.array]) -> Callable[..., mx.array]: ...
+    def fuse(self, function: Callable[..., list[mx.array]]) -> Callable[..., list[mx.array]]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """Decode attention for one kind of layer, batch and number of splits: one dispatch, or two fused ones."""
+    """Decode attention for one kind of layer, batch and number of splits: one dispatch, or two fused ones.
+
+    `function` gives the output and, where `spec.store`, the tail's keys and values with the newest rows in them.
+    """
 
     name: str
     spec: specs.Attend
     inputs: tuple[str, ...]
-    function: Callable[..., mx.array]
+    function: Callable[..., list[mx.array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,8 @@ class _Known:
     splits: int
     segments: int
     value_capacity: int
-    tail_at: int  # the tail's keys' place among the inputs
+    tail_at: int  # the tail's keys' place among the inputs, and that of `dims`
+    dims_at: int
     tickets: int  # taken at each step, the last of the inputs; 0: none
 
 
@@ -91,7 +95,7 @@ class Decoder:
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
-        self._calls: dict[tuple[specs.Attend, int, int], Call] = {}
+        self._calls: dict[tuple[specs.Attend, int, int, int], Call] = {}
         self._layers: WeakKeyDictionary[PackedBuffer, _Known] = WeakKeyDictionary()
         self._tickets = Tickets()
         self._single_rows = specs.SINGLE_ROWS[runs.target]
@@ -111,30 +115,35 @@ class Decoder:
         """
         values, keys, tail, first = kv.body_values, kv.body_keys, kv.tail_keys, kv.first_keys
         shape = queries.shape
-        length = shape[2]
-        if not isinstance(values, PackedBuffer) or tail.count < length or tail.array is None or values.count == 0:
+        length, rows = shape[2], values.count
+        if not isinstance(values, PackedBuffer) or tail.count < length or rows == 0:
             return None
-        rows = values.count
-        single = first.count + rows + tail.count <= self._single_rows and len(kv.segment_starts) <= specs.SEGMENTS
+        given = _tail(kv, length)
+        if given is None:
+            return None
+        capacity = given[0].shape[2]
+        tokens = first.count + rows + tail.count
+        single = tokens <= self._single_rows and len(kv.segment_starts) <= specs.SEGMENTS
         facts = (
-            *(shape, queries.dtype, scale, window, soft_cap, single, rows),
-            *(first.count, id(first.array), id(kv.first_values.array), tail.array.dtype),
+            *(shape, queries.dtype, scale, window, soft_cap, single, rows, len(given), capacity),
+            *(first.count, id(first.array), id(kv.first_values.array), given[0].dtype),
             *(id(keys), id(keys.words.array if isinstance(keys, PackedBuffer) else keys.array), id(values.words.array)),
             *(id(kv.offsets), id(kv.channel_scale), id(kv.segment_starts), id(sinks), kv.hidden > 0, id(kv.key_bias)),
         )
         known = self._layers.get(values)
         if known is None or known.facts != facts:
-            known = self._find(queries, kv, values, scale, sinks, window, soft_cap, single, facts, known)
+            known = self._find(queries, kv, values, given, scale, sinks, window, soft_cap, single, facts, known)
             if known is None:
                 return None
             self._layers[values] = known
-        low = first.count + kv.hidden if kv.hidden else kv.tokens - length - window + 1 if window else 0
+        low = first.count + kv.hidden if kv.hidden else tokens - length - window + 1 if window else 0
         dims = constants.integers(
-            *(*known.counts, tail.count, tail.array.shape[2], known.splits, known.segments, low, known.value_capacity),
+            *(*known.counts, tail.count, capacity, known.splits, known.segments, low, known.value_capacity),
             *known.fixed.places,
         )
-        inputs, tk = known.inputs.copy(), known.tail_at
-        inputs[0], inputs[tk], inputs[tk + 1], inputs[tk + 3] = queries, tail.array, kv.tail_values.array, dims
+        inputs, at = known.inputs.copy(), known.tail_at
+        inputs[0], inputs[known.dims_at] = queries, dims
+        inputs[at : at + len(given)] = given
         if kv.key_bias is not None:
             end = kv.position + rows
             inputs[known.call.inputs.index("bias")] = kv.key_bias.scores(
@@ -149,6 +158,7 @@ class Decoder:
         queries: mx.array,
         kv: Stretches,
         values: PackedBuffer,
+        given: list[mx.array],
         scale: float,
         sinks: mx.array | None,
         window: int,
@@ -161,14 +171,13 @@ class Decoder:
         keys = kv.body_keys
         key_words, key_norms = _held(keys)
         value_words, value_norms = _held(values)
-        tail = [kv.tail_keys.array, kv.tail_values.array]
         first = [kv.first_keys.array, kv.first_values.array] if kv.first_keys.count else [None, None]
-        if any(array is None for array in (key_words, value_words, value_norms, *tail)):
+        if any(array is None for array in (key_words, value_words, value_norms)):
             return None
         codec = keys.codec if isinstance(keys, PackedBuffer) else None
         split = isinstance(codec, SplitCodec)
         calibration = calibration_of(kv.offsets, kv.channel_scale) if codec else 0
-        raw = [a for a in (*tail, *first, *([] if codec else [key_words])) if a is not None]
+        raw = [a for a in (*given, *first, *([] if codec else [key_words])) if a is not None]
         fits = (
             length <= specs.MAX_ROWS
             and calibration is not None
@@ -201,6 +210,7 @@ class Decoder:
             self._runs.target,
             split=split,
             bias=kv.key_bias is not None,
+            store=len(given) == 4,
         )
         key_capacity, value_capacity = _rows(key_words), _rows(value_words)
         splits = spec.splits(batch, values.count)
@@ -223,7 +233,7 @@ class Decoder:
             **{"kpack": key_words, "knorm": key_norms, "vpack": value_words, "vnorm": value_norms},
             **{"fixed": fixed.array, "offs": kv.offsets, "sinks": sinks},
         }
-        call = self.call(spec, batch, splits)
+        call = self.call(spec, batch, splits, given[0].shape[2])
         return _Known(
             facts,
             call,
@@ -234,31 +244,44 @@ class Decoder:
             len(kv.segment_starts),
             value_capacity,
             call.inputs.index("tk"),
+            call.inputs.index("dims"),
             spec.tickets(batch) if spec.joined else 0,
         )
 
-    def call(self, spec: specs.Attend, batch: int, splits: int) -> Call:
-        """The call for `spec`, built once."""
-        found = self._calls.get((spec, batch, splits))
+    def call(self, spec: specs.Attend, batch: int, splits: int, tail_capacity: int = 0) -> Call:
+        """The call for `spec`, built once; a tail that isn't stored may have any capacity."""
+        kind = spec, batch, splits, tail_capacity if spec.store else 0
+        found = self._calls.get(kind)
         if found is None:
-            found = self._calls[spec, batch, splits] = self._build(spec, batch, splits)
+            found = self._calls[kind] = self._build(*kind)
         return found
 
-    def _build(self, spec: specs.Attend, batch: int, splits: int) -> Call:
-        kernel, how, names = spec.kernel(), spec.launch(batch, splits), spec.inputs()
+    def _build(self, spec: specs.Attend, batch: int, splits: int, tail_capacity: int) -> Call:
+        kernel, how, names = spec.kernel(), spec.launch(batch, splits, tail_capacity), spec.inputs()
         merge, merge_how = spec.merge(), spec.merge_launch(batch)
         runs, two = self._runs, not (spec.single or spec.joined)
 
-        def attend(*inputs: mx.array) -> mx.array:
+        def attend(*inputs: mx.array) -> list[mx.array]:
             named = dict(zip(names, inputs, strict=True))
-            out = runs(kernel, how, [named[name] for name in kernel.inputs])[0]
+            made = dict(zip(kernel.outputs, runs(kernel, how, [named[name] for name in kernel.inputs]), strict=True))
             if two:
-                named["part"] = out
-                (out,) = runs(merge, merge_how, [named[name] for name in merge.inputs])
-            return out
+                named["part"] = made["part"]
+                (made["out"],) = runs(merge, merge_how, [named[name] for name in merge.inputs])
+            return [made["out"], *([made["sk"], made["sv"]] if spec.store else [])]
 
         name = kernel.name if not two else f"{kernel.name}+{merge.name}"
         return Call(name, spec, names, runs.fuse(attend))
+
+
+def _tail(kv: Stretches, length: int) -> list[mx.array] | None:
+    """The tail's keys and values, and the newest `length` rows of each where both lack exactly those."""
+    keys, values = kv.tail_keys, kv.tail_values
+    (key_rows, new_keys), (value_rows, new_values) = keys.apart, values.apart
+    if new_keys is not None and new_values is not None and new_keys.shape[2] == new_values.shape[2] == length:
+        found = [key_rows, value_rows, new_keys, new_values]
+    else:
+        found = [keys.array, values.array]
+    return None if found[0] is None or found[1] is None else [a for a in found if a is not None]
 
 
 def _fixed(before: _Fixed | None, parts: list[mx.array | None]) -> _Fixed:

@@ -250,14 +250,19 @@ class GpuBackend(ReferenceBackend):
             return super().attend(queries, kv, scale, mask, sinks, soft_cap)
         call, inputs = prepared
         if call.name in self._verified:
-            return call.function(*inputs)
+            return _stored(kv, call.function(*inputs))
         if self._unknown(call.name) and kv.body_values.count > SAMPLE and not kv.hidden:
             self.attend(queries, shortened(kv, SAMPLE), scale, mask, sinks, soft_cap)
 
-        def reference() -> mx.array:
-            return self._reference.attend(queries, kv, scale, mask, sinks, soft_cap)
+        def reference() -> list[mx.array]:
+            tail = [a for a in (kv.tail_keys.array, kv.tail_values.array) if a is not None and call.spec.store]
+            return [self._reference.attend(queries, kv, scale, mask, sinks, soft_cap), *tail]
 
-        return self._checked(call.name, lambda: call.function(*inputs), reference, _error, ATTEND_ERROR)
+        def error(result: list[mx.array], expected: list[mx.array]) -> float:
+            return max(map(_error, result, expected))
+
+        results = self._checked(call.name, lambda: call.function(*inputs), reference, error, ATTEND_ERROR)
+        return _stored(kv, results)
 
     def decode(
         self,
@@ -276,7 +281,7 @@ class GpuBackend(ReferenceBackend):
         if prepared is None:
             raise ValueError("There is no decode kernel for this layer.")
         call, inputs = prepared
-        return call.function(*inputs)
+        return _stored(kv, call.function(*inputs))
 
     # ------------------------------------------------------------------ trust
 
@@ -311,6 +316,14 @@ class GpuBackend(ReferenceBackend):
         self._refused.add(name)
         self.notice = f"The GPU kernel {name} doesn't serve here ({why}). The slower reference runs in its place."
         return expected
+
+
+def _stored(kv: Stretches, results: list[mx.array]) -> mx.array:
+    """A call's output; the tail that it may have stored takes its place."""
+    if len(results) > 1:
+        kv.tail_keys.joined(results[1])
+        kv.tail_values.joined(results[2])
+    return results[0]
 
 
 def _supports(codec: AnyCodec) -> bool:

@@ -5,9 +5,11 @@
 //   and KB - 1 bits in turn, see split.py), ROWS, L, GS (rows that share one unpacking), KL, VL (lanes of a token's key and
 //   value), TILE (tokens of a simdgroup's step), NSG (simdgroups), NR (FINAL: of them on raw tokens), CAL (0; 1 key offsets;
 //   2 and channel scale), SEGS (segments that fit the table), WIN (1 sliding window, 2 the first rows of body and tail are out of sight), CAP (soft cap), BIAS (score bias), SINK,
-//   HKV, FINAL (one group sees everything, un-rotates and writes), JOIN (the last group of a row joins the splits),
+//   HKV, STORE (the newest L raw rows aren't in the tail yet, see attend_store), FINAL (one group sees everything, un-rotates and
+//   writes), JOIN (the last group of a row joins the splits),
 //   KAT, VAT (places in consts)
-// inputs: q (batch, heads, L, DK), kpack, knorm, vpack, vnorm (batch * kv heads, capacity, ...), tk, tv (raw tail), fixed (32-bit
+// inputs: q (batch, heads, L, DK), kpack, knorm, vpack, vnorm (batch * kv heads, capacity, ...), tk, tv (raw tail), nk, nv (STORE:
+//   its newest rows (batch * kv heads, L, D)), fixed (32-bit
 //   words, see below), offs (batch * kv heads, G, DK), bias (batch * kv heads * ROWS, body rows), sinks (heads), dims, tickets
 //   (JOIN: one a group of rows, zero before and after)
 // fixed: consts [scale, cap, 2 / cap .., signs / sqrt(P), Q, centroids of K (SPLIT: of each half); the same of V]; and from the
@@ -50,6 +52,10 @@
   const uint nraw = nf + uint(dims[4]);
   const uint fcap = uint(dims[3]);
   const uint tcap = uint(dims[5]);
+  const uint kept = STORE != 0 ? uint(dims[4]) - uint(L) : 0u;
+  const ulong fbase = ulong(kvh) * fcap;
+  const ulong tbase = ulong(kvh) * tcap;
+  const ulong nbase = ulong(kvh) * uint(L);
   const int low = WIN != 0 ? dims[8] : 0;    // first visible position of row 0 of a head; WIN 1: the next row sees one less
   const int high = int(nraw + body) - L;     // its last one
   // whole tiles are dealt to the splits

@@ -105,9 +105,8 @@
     if (raw) {
       TQ_UNROLL for (int n = 0; n < N; ++n) {
         const uint i = metal::min(tb + uint(n), nraw - 1u);
-        const ulong at = i < nf ? ulong(kvh) * fcap + i : ulong(kvh) * tcap + (i - nf);
         float c[EK];
-        tq_raw_row<EK, RT>((i < nf ? fk : tk) + (at * uint(DK) + l * uint(EK)), c);
+        tq_raw_row<EK, RT>(tq_raw<STORE, DK>(fk, tk, nk, i, nf, fbase, tbase, nbase, kept) + l * uint(EK), c);
         tq_scores<EK, GS>(qv, c, &s[n * GS]);
       }
     } else {                                 // no branch between its tokens, so that their loads overlap
@@ -195,9 +194,8 @@
     if (raw) {
       TQ_UNROLL for (int n = 0; n < N; ++n) {
         const uint i = metal::min(tb + uint(n), nraw - 1u);
-        const ulong at = i < nf ? ulong(kvh) * fcap + i : ulong(kvh) * tcap + (i - nf);
         float c[EV];
-        tq_raw_row<EV, RT>((i < nf ? fv : tv) + (at * uint(DV) + l * uint(EV)), c);
+        tq_raw_row<EV, RT>(tq_raw<STORE, DV>(fv, tv, nv, i, nf, fbase, tbase, nbase, kept) + l * uint(EV), c);
         tq_accumulate<EV, GS>(&p[n * GS], c, acc);
       }
     } else {

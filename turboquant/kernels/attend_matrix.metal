@@ -48,9 +48,10 @@
   if (raw && first < ntile) {                // what a tile of raw tokens will need, on its way
     TQ_UNROLL for (int i = 0; i < 4; ++i) {
       const uint t = metal::min(first * 16u + uint(4 * i) + lane / 8u, nraw - 1u);
-      const ulong at = t < nf ? ulong(kvh) * fcap + t : ulong(kvh) * tcap + (t - nf);
-      for (uint d = 32u * (lane % 8u); d < uint(DK); d += 256u) tq_prefetch((t < nf ? fk : tk) + (at * uint(DK) + d));
-      for (uint d = 32u * (lane % 8u); d < uint(DV); d += 256u) tq_prefetch((t < nf ? fv : tv) + (at * uint(DV) + d));
+      const device RT* k = tq_raw<STORE, DK>(fk, tk, nk, t, nf, fbase, tbase, nbase, kept);
+      const device RT* v = tq_raw<STORE, DV>(fv, tv, nv, t, nf, fbase, tbase, nbase, kept);
+      for (uint d = 32u * (lane % 8u); d < uint(DK); d += 256u) tq_prefetch(k + d);
+      for (uint d = 32u * (lane % 8u); d < uint(DV); d += 256u) tq_prefetch(v + d);
     }
   }
   constexpr int KAT_C = KAT + (SPLIT != 0 ? DK / 2 : DK) + KM * KM;  // centroids
@@ -116,8 +117,7 @@
       const device uint* at[2];
       TQ_UNROLL for (int i = 0; i < 2; ++i) {
         const uint t = metal::min(tb + row + uint(8 * i), nraw - 1u);
-        const ulong k = t < nf ? ulong(kvh) * fcap + t : ulong(kvh) * tcap + (t - nf);
-        at[i] = (const device uint*)((t < nf ? fk : tk) + (k * uint(DK) + col * uint(EK)));
+        at[i] = (const device uint*)(tq_raw<STORE, DK>(fk, tk, nk, t, nf, fbase, tbase, nbase, kept) + col * uint(EK));
       }
       TQ_UNROLL for (int j = 0; j < EK / 2; j += C) {
         uint w[2 * C];
@@ -218,8 +218,7 @@
       const device uint* at[4];
       TQ_UNROLL for (int i = 0; i < 4; ++i) {
         const uint t = metal::min(tb + 2u * col + uint(i % 2 + 8 * (i / 2)), nraw - 1u);
-        const ulong v = t < nf ? ulong(kvh) * fcap + t : ulong(kvh) * tcap + (t - nf);
-        at[i] = (const device uint*)((t < nf ? fv : tv) + (v * uint(DV) + row * uint(EV)));
+        at[i] = (const device uint*)(tq_raw<STORE, DV>(fv, tv, nv, t, nf, fbase, tbase, nbase, kept) + row * uint(EV));
       }
       TQ_UNROLL for (int j = 0; j < EV / 2; j += C) {
         uint w[4 * C];

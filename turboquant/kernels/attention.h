@@ -97,6 +97,26 @@ TQ_FN float tq_soft_cap(float s, float cap, float twice_over_cap) {  // all in u
   return cap - 2.0f * cap / (1.0f + tq_exp2(metal::min(s * twice_over_cap, 80.0f)));
 }
 
+// Raw row i of a kv head, one of D numbers: a first token, a row of the tail, or (STORE: from `kept` on) one that isn't in it yet.
+template <int STORE, int D, typename Rows>
+TQ_FN Rows tq_raw(Rows first, Rows tail, Rows fresh, uint i, uint nf, ulong fbase, ulong tbase, ulong nbase, uint kept) {
+  if (i < nf) return first + (fbase + i) * ulong(D);
+  const uint t = i - nf;
+  if (STORE != 0 && t >= kept) return fresh + (nbase + (t - kept)) * ulong(D);
+  return tail + (tbase + t) * ulong(D);
+}
+// A share of the tail of `cap` rows, its rows from `kept` on the `rows` fresh ones, to an array of its own. 16 bytes at a time.
+template <int D, typename Rows, typename Out>
+TQ_FN void tq_store_tail(Rows tail, Rows fresh, Out out, uint kvh, uint cap, uint kept, uint rows, uint at, uint step) {
+  constexpr uint PER_ROW = uint(D / 8);
+  for (uint i = at; i < cap * PER_ROW; i += step) {
+    const uint row = i / PER_ROW;
+    const ulong from = row >= kept && row < kept + rows ? ulong(kvh) * rows + (row - kept) : ulong(kvh) * cap + row;
+    const Rows source = (row >= kept && row < kept + rows ? fresh : tail) + from * ulong(D);
+    *((device uint4*)(out + ulong(kvh) * cap * ulong(D)) + i) = *((const device uint4*)source + i % PER_ROW);
+  }
+}
+
 // A lane's part of the scores of G query rows, q[h * E + e], for one token's coordinates c.
 template <int E, int G> TQ_FN void tq_scores(const thread float* q, const thread float* c, thread float* s) {
   TQ_UNROLL for (int e = 0; e < E; ++e) {

@@ -106,6 +106,6 @@ class Launcher:
             output_dtypes=[_DTYPES[dtype] for dtype in launch.dtypes],
         )
 
-    def fuse(self, function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    def fuse(self, function: Callable[..., list[mx.array]]) -> Callable[..., list[mx.array]]:
         """`function` of arrays, traced once per shapes: building the calls anew would cost more than a short kernel."""
         return mx.compile(function)

@@ -17,11 +17,13 @@ if "NUMBA_THREADING_LAYER" not in os.environ:
     numba.config.THREADING_LAYER = "workqueue"
 _entrance = threading.Lock()
 
-_OPTIONS: dict[str, Any] = {"fastmath": True, "nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"fastmath": True, "nogil": True, "error_model": "numpy"}
 # Nothing but another loop calls these: without what Python would need they compile twice as fast.
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Only `prange` may start threads: left alone, numba also spreads every `x[:] = 0`, for some 40 µs each.
-_ELSEWHERE = ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion")
+ONLY_PRANGE = dict.fromkeys(
+    ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
+)
 _FILES = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
 _STAMP = (max((file.st_mtime for file in _FILES), default=0.0), sum(file.st_size for file in _FILES))
 
@@ -42,7 +44,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def entry(function: Callable[..., None]) -> Callable[..., None]:
     """A loop that Python calls, spread over the cores by `prange` and cached on disk."""
-    spread = {"parallel": dict.fromkeys(_ELSEWHERE, False), **_OPTIONS}
+    spread = {"parallel": ONLY_PRANGE, **OPTIONS}
     try:
         compiled = numba.njit(cache=True, **spread)(function)
     except RuntimeError:  # no folder can be written: compiled anew at each start

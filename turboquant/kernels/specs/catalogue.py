@@ -56,7 +56,7 @@ def _layer(
             kv_heads=(1, 2, 8)[turn % 3], group=(1, 2, 3, 4, 5, 7, 8)[turn % 7], length=(1, 1, 2, 3, 8)[turn % 5],
             dtype=dtype, raw_dtype=raw, calibration=calibration,
             window=turn // 2 % 3, soft_cap=turn // 4 % 2 == 1, sinks=turn % 4 % 3, single=single, target=target,
-            split=split, bias=turn // 3 % 5 == 1,
+            split=split, bias=turn // 3 % 5 == 1, store=turn // 5 % 2 == 0,
         )  # fmt: skip
         yield spec.kernel()
         if not (single or spec.joined):

@@ -48,7 +48,8 @@ class Attend:
     `length`: newest tokens asked about; `group`: query heads of a kv head; `calibration` as in `encode`; `sinks`: 0
     none, 1 fewer than MIN_ELEMENTS, 2 more; `window`: 0 none, 1 of each row, 2 rows of body and tail that are out of
     sight; `single`: one group a row does everything, for short caches;
-    `split`: split keys; `bias`: an array is added to q . k.
+    `split`: split keys; `bias`: an array is added to q . k; `store`: the newest `length` raw rows come beside the tail,
+    and a tail with them in it is an output.
     """
 
     key_dim: int
@@ -69,6 +70,7 @@ class Attend:
     override: Geometry | None = None  # benchmarks try others
     split: bool = False
     bias: bool = False
+    store: bool = False
 
     @property
     def rows(self) -> int:
@@ -121,13 +123,23 @@ class Attend:
             **{"VL": 8 if matrix else g.lanes, "TILE": g.tile, "NSG": g.simdgroups, "NR": g.raw_simdgroups},
             **{"CAL": self.calibration, "SEGS": SEGMENTS, "WIN": self.window, "CAP": int(self.soft_cap)},
             **{"BIAS": int(self.bias), "SINK": self.sinks if self.single or joined else 0, "HKV": self.kv_heads},
-            **{"FINAL": int(self.single), "KAT": 8, "VAT": self.value_at},
+            **{"STORE": int(self.store), "FINAL": int(self.single), "KAT": 8, "VAT": self.value_at},
         }
         if matrix:
             constants |= {"KREP": g.copies[0], "VREP": g.copies[1]}
         named = dict(self._buffers(kernel=True))
-        outputs = ("out", "part") if joined else ("out",) if self.single else ("part",)
-        stand_ins = {"knorm": "vnorm", "offs": "vnorm", "bias": "consts", "sinks": "q", "part": "out", "out": "part"}
+        outputs: tuple[str, ...] = ("out", "part") if joined else ("out",) if self.single else ("part",)
+        outputs += ("sk", "sv") if self.store else ()
+        stand_ins = {
+            "knorm": "vnorm",
+            "nk": "tk",
+            "nv": "tv",
+            "offs": "vnorm",
+            "bias": "consts",
+            "sinks": "q",
+            "part": "out",
+            "out": "part",
+        }
         aliases = tuple((n, other) for n, other in stand_ins.items() if n not in named and n not in outputs)
         return Kernel(
             "attend",
@@ -139,7 +151,8 @@ class Attend:
             32 * g.simdgroups,
             g.residents,
             (
-                *("attend_begin", "attend_matrix" if matrix else "attend_lanes", "attend_end"),
+                *("attend_begin", *(("attend_store",) if self.store else ())),
+                *("attend_matrix" if matrix else "attend_lanes", "attend_end"),
                 *(("attend_join",) if joined else ()),
             ),
             HEADERS,
@@ -153,14 +166,9 @@ class Attend:
         return [
             ("q", self.dtype),
             *([("kpack", "uint32"), ("knorm", norms)] if self.key_bits else [("kpack", raw)]),
-            *[
-                ("vpack", "uint32"),
-                ("vnorm", "float16"),
-                ("tk", raw),
-                ("tv", raw),
-                ("fixed", "uint32"),
-                ("dims", "int32"),
-            ],
+            *[("vpack", "uint32"), ("vnorm", "float16"), ("tk", raw), ("tv", raw)],
+            *([("nk", raw), ("nv", raw)] if self.store else []),
+            *[("fixed", "uint32"), ("dims", "int32")],
             *([("offs", "float16")] if self.calibration else []),
             *([("bias", "float32")] if self.bias else []),
             *([("sinks", self.dtype)] if self.sinks and ends else []),
@@ -175,15 +183,17 @@ class Attend:
         """How many the kernel takes."""
         return max(batch * self.kv_heads * self.groups, MIN_ELEMENTS)
 
-    def launch(self, batch: int, splits: int) -> Launch:
-        """`splits` counts the raw tokens' one too; 1 where `single`."""
+    def launch(self, batch: int, splits: int, tail_capacity: int = 0) -> Launch:
+        """`splits` counts the raw tokens' one too; 1 where `single`. `tail_capacity`: where it is stored."""
         g, rows = self.geometry, batch * self.kv_heads * self.rows
         out, part = (batch, self.kv_heads * self.group, self.length, self.value_dim), (rows, splits, self.value_dim + 2)
+        made: list[tuple[tuple[int, ...], str]] = [(out, self.dtype)] if self.single or self.joined else []
+        made += [] if self.single else [(part, "float32")]
+        if self.store:
+            made += [((batch, self.kv_heads, tail_capacity, d), self.raw_dtype) for d in (self.key_dim, self.value_dim)]
+        shapes, dtypes = zip(*made, strict=True)
         return Launch(
-            (32 * g.simdgroups, batch * self.kv_heads * self.groups, splits),
-            (32 * g.simdgroups, 1, 1),
-            (out, part) if self.joined else (out,) if self.single else (part,),
-            (self.dtype, "float32") if self.joined else (self.dtype if self.single else "float32",),
+            (32 * g.simdgroups, batch * self.kv_heads * self.groups, splits), (32 * g.simdgroups, 1, 1), shapes, dtypes
         )
 
     def splits(self, batch: int, body: int) -> int:
