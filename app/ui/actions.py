@@ -49,6 +49,8 @@ class Actions(QObject):
         self.minimize = self._action(self.tr("Minimise"), "Ctrl+M" if sys.platform == "darwin" else ())
         self.scheme = self._action(self.tr("Change the scheme…"), "Ctrl+Shift+K")
         self.send = self._action(self.tr("Send"), ("Ctrl+Return", "Ctrl+Enter"))
+        self.attach = self._action(self.tr("Attach text files…"), "Ctrl+Shift+A")
+        self.reply_settings = self._action(self.tr("Reply settings…"), "Ctrl+Shift+G")
         self.stop = self._action(self.tr("Stop"), ("Esc", "Ctrl+."))
         self.shortcuts = self._action(self.tr("Keyboard shortcuts"), ("Ctrl+/", "F1"))
         self.log_folder = self._action(self.tr("Show the log folder"))
@@ -94,7 +96,7 @@ class Actions(QObject):
         edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]
         view += [self.larger, self.smaller, self.usual_size]
-        chat = [self.send, self.stop, None, self.scheme]
+        chat = [self.send, self.stop, None, self.attach, self.reply_settings, None, self.scheme]
         model = [self.models, self.downloads, None, self.open_folder, self.unload]
         about = [self.shortcuts, None, self.log_folder, self.crash_report, None, self.about]
         if sys.platform == "darwin":

@@ -21,7 +21,10 @@ from app.ui.cards import ContextFullCard
 from app.ui.chat_items import MESSAGE, ChatItems
 from app.ui.choices import Choices
 from app.ui.composer import Composer
+from app.ui.counting import Counting
 from app.ui.deleting import Deleting
+from app.ui.drafting import Drafting
+from app.ui.generation import Generation
 from app.ui.memory_panel import MemoryPanel
 from app.ui.messages import ReplyView
 from app.ui.model_link import ModelLink
@@ -48,7 +51,6 @@ class Chat(QObject):
         super().__init__(parent)
         self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
-        self.params = ev.GenerationParams()
         self.current = ""  # empty: a new conversation that has no row yet
         self._shown: list[str] = []  # the messages of the branch on screen
         self.scheme = "turbo4"
@@ -58,6 +60,10 @@ class Chat(QObject):
         self.deleting.restored.connect(self.open)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
+        self.generation = Generation(library, self._writing, models, notices, self)
+        self.drafting = Drafting(library, self._writing, composer, self)
+        self._counting = Counting(composer, engine, models, self)
+        composer.earlier = self._said_by_user
         self._cache = CacheView(library, self._writing, panel, notices, self)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
         self.answering.ended.connect(self.on_turn_ended)
@@ -69,7 +75,7 @@ class Chat(QObject):
         self._items.edited.connect(self.choices.on_edited)
         self._items.edit_cancelled.connect(self.choices.on_edit_cancelled)
         self._items.version_chosen.connect(self.choices.on_version)
-        self._backend_notice = ""  # the one that stands
+        self._backend_notice = self._format_notice = ""  # the ones that stand
         self._handlers: dict[type, Callable[[Any], None]] = {
             **self.answering.handlers,
             ev.BackendNotice: self._backend_noticed,
@@ -99,6 +105,8 @@ class Chat(QObject):
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
         self.current, self._shown = "", []
+        self.generation.show("")
+        self.drafting.show("")
         self.answering.hide()
         self._transcript.show_items([])
         self._show_state()
@@ -108,6 +116,8 @@ class Chat(QObject):
         """Show a conversation and ask the engine to bring its cache back. Raises KeyError."""
         conversation = self._library.conversation(conversation_id)
         self.current, self.scheme = conversation_id, conversation.scheme
+        self.generation.show(conversation_id)
+        self.drafting.show(conversation_id)
         self.answering.hide()
         messages, versions = self._library.branch(conversation_id)
         self._shown = [message.id for message in messages]
@@ -141,7 +151,7 @@ class Chat(QObject):
     def restore_cache(self) -> None:
         if self.model and self.current and not self.generating:
             self._engine.submit(
-                ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.params)
+                ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.generation.params)
             )
 
     def _live_reply(self, message: Message) -> ReplyView | None:
@@ -160,6 +170,9 @@ class Chat(QObject):
         reply = self._writing.now(step)
         if reply is not None:
             self._composer.clear()
+            self.drafting.flush()
+            if not self.current:
+                self.generation.adopt(reply.conversation)
             self.generate(reply)
 
     def generate(self, reply: Message, anew: bool = False) -> None:
@@ -172,10 +185,15 @@ class Chat(QObject):
             self.show_branch()
         self._transcript.follow()
         messages = self.said.to_read(self.current, until=reply.parent)
-        self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.params))
+        self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.generation.params))
         self._idle_timer.stop()
         self.state_changed()
         self.list_changed.emit()
+
+    def _said_by_user(self) -> list[str]:
+        """What the composer's ↑ brings back, the latest last."""
+        messages = self._library.messages(self.current) if self.current else []
+        return [message.content for message in messages if message.role == "user"]
 
     def _first_status(self) -> str:
         """What a reply waits for before the engine has begun with it."""
@@ -232,7 +250,8 @@ class Chat(QObject):
     def _switch(self, conversation_id: str, name: str) -> None:
         self._switching.begin(conversation_id, name)
         messages = self.said.to_read(conversation_id)
-        self._engine.submit(ev.SwitchScheme(conversation_id, name, messages, self.params))
+        params = self.generation.params_of(conversation_id)
+        self._engine.submit(ev.SwitchScheme(conversation_id, name, messages, params))
         self._switching.show(self.current)
         self.state_changed()
 
@@ -315,6 +334,9 @@ class Chat(QObject):
     def on_model_loaded(self, event: ev.ModelLoaded) -> None:
         self._panel.picker.set_options(event.schemes)
         self._tell_of_backend(event.notice)
+        self._notices.dismiss(self._format_notice)
+        self._format_notice = event.model.format_notice
+        self._notices.show_notice(self._format_notice)
         self._show_state()
         self.restore_cache()
 
@@ -388,6 +410,7 @@ class Chat(QObject):
     def on_save(self) -> None:
         """Everything that waits."""
         self._cache.save()
+        self.drafting.flush()
         self.answering.on_save()
 
     def on_idle(self) -> None:

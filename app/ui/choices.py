@@ -168,9 +168,9 @@ class Choices(QObject):
         removed = self._writing.now(partial(self._said.take_back, message))
         if removed is None:
             return
-        if removed:
-            self._composer.give_back(message.content)
         if self._said.is_empty(message.conversation):
             self._stage.new()
         else:
             self._stage.open(message.conversation)
+        if removed:
+            self._composer.give_back(message.content)

@@ -44,7 +44,7 @@ TURNS = (
     ("turbo4", "List three things to take along to a small island."),
 )
 # The starter's first reply would go on and on; here a sentence ends, and the other replies end earlier by themselves.
-PARAMS = ev.GenerationParams(temperature=0.0, max_tokens=77, seed=0)
+CHOSEN = {"temperature": 0.0, "max_tokens": 77, "seed": 0}
 
 E = TypeVar("E")
 
@@ -191,7 +191,7 @@ class Script(QObject):
         self.window: MainWindow
         self.window, self.engine = open_window(model)
         self.window.resize(*SIZE)
-        self.window.chat.params = PARAMS
+        self.window.chat.generation.start_with(CHOSEN)
         self.engine.event_emitted.connect(self.on_engine_event)
         self._fault = ""
         watched = self._app.findChild(Faults)
@@ -338,7 +338,7 @@ class Script(QObject):
         engine.event_emitted.disconnect(chat.on_engine_event)  # the window must not hear of this turn
         self._events.clear()
         messages = (*chat.said.to_read(chat.current), ev.ChatMessage("reference", "user", text))
-        engine.submit(ev.Generate(chat.current, "reference-reply", messages, chat.scheme, PARAMS))
+        engine.submit(ev.Generate(chat.current, "reference-reply", messages, chat.scheme, chat.generation.params))
         finished = self.wait_for(ev.TurnFinished, "the reply without a reload")
         engine.submit(ev.DiscardCache(chat.current))
         self.wait_until(lambda: not engine.busy, "the forgotten cache")

@@ -23,6 +23,7 @@ from app.ui.columns import Columns
 from app.ui.composer import Composer
 from app.ui.downloads import DownloadNews, DownloadsButton
 from app.ui.drop_target import DropTarget
+from app.ui.generation_panel import ReplySettings
 from app.ui.help import Help
 from app.ui.hub_link import Hub, HubLink
 from app.ui.load_guard import LoadGuard
@@ -61,6 +62,7 @@ class MainWindow(QMainWindow):
         self.guard, self._drop_target = LoadGuard(self.models, self), DropTarget(self)
         self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
+        self.reply_settings = ReplySettings(self.chat, self.composer, self)
         self.browsing = Browsing(library, self.chat, self.sidebar, self.actions_, settings, self)
         self.help = Help(self.actions_, self.models, self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
@@ -124,6 +126,8 @@ class MainWindow(QMainWindow):
         a.usual_size.triggered.connect(self.appearance.on_usual_size)
         a.scheme.triggered.connect(self.on_change_scheme)
         a.send.triggered.connect(self.composer.on_submitted)
+        a.attach.triggered.connect(self.composer.on_attach)
+        a.reply_settings.triggered.connect(self.on_reply_settings)
         a.stop.triggered.connect(self.chat.stop)
         self.browsing.chat_wanted.connect(self.on_to_chat)
         self.browsing.titled.connect(self.on_titled)
@@ -204,6 +208,10 @@ class MainWindow(QMainWindow):
         self._columns.toggle("sidebar", True)
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
+
+    def on_reply_settings(self) -> None:
+        self.pages.leave_models()
+        self.reply_settings.on_open()
 
     def on_change_scheme(self) -> None:
         self.pages.leave_models()
@@ -289,7 +297,8 @@ class MainWindow(QMainWindow):
         self.sidebar.models.setChecked(self.pages.on_models)
         self.browsing.set_shown(not self.pages.on_models)
         self.actions_.find.setEnabled(not self.pages.on_models)
-        self.actions_.send.setEnabled(not self.pages.on_models)
+        for action in (self.actions_.send, self.actions_.attach):
+            action.setEnabled(not self.pages.on_models)
         self._allow_stop()
         self._focus_page()
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, 
 from app import attachments
 from app.ui import theme
 from app.ui.cards import small_label
-from app.ui.composer import MessageEdit, says_something
+from app.ui.message_edit import MessageEdit, says_something
 
 
 class MessageEditor(QWidget):

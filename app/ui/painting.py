@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter
+
+from app.ui import theme
+
+SHADOW = 16  # room around a floating card
 
 
 @contextmanager
@@ -20,3 +25,15 @@ def saved(painter: QPainter) -> Iterator[None]:
         yield
     finally:
         painter.restore()
+
+
+def floating_card(painter: QPainter, card: QRectF, radius: float, color: str) -> None:
+    """A rounded card in its shadow, which takes SHADOW around it."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(0, 0, 0, 14 if theme.theme().dark else 5))
+    for out in range(SHADOW - 3, 0, -2):  # layers add up towards the card; a little lower than it
+        painter.drawRoundedRect(card.adjusted(-out, -out + 3, out, out + 3), radius + out, radius + out)
+    painter.setPen(QColor(theme.colors().line))
+    painter.setBrush(QColor(color))
+    painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QFrame, QListView, QStyledItemDelegate, QVBoxLayout, QWidget
 
 from app.ui import theme
+from app.ui.painting import SHADOW, floating_card
 
-SHADOW = 16  # room around the card
 PADDING = 6
 GAP = 5  # between the button and the card
 RADIUS = 10
@@ -111,15 +111,6 @@ class SchemeList(QWidget):
         return True
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        colors = theme.colors()
         card = QRectF(self.rect()).adjusted(SHADOW, SHADOW, -SHADOW, -SHADOW)
         with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(0, 0, 0, 14 if theme.theme().dark else 5))
-            for out in range(SHADOW - 3, 0, -2):  # layers add up towards the card; a little lower than it
-                spread = card.adjusted(-out, -out + 3, out, out + 3)
-                painter.drawRoundedRect(spread, RADIUS + out, RADIUS + out)
-            painter.setPen(QColor(colors.line))
-            painter.setBrush(QColor(colors.background))
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+            floating_card(painter, card, RADIUS, theme.colors().background)

@@ -96,6 +96,8 @@ class FakeEngine(QObject):
         self.idle_unload_s = 0.0
         self.hold = False  # a reply doesn't go on while this is set
         self.received: list[ev.Command] = []
+        self.counts: list[ev.CountTokens] = []
+        self._counted = 0
         self.caches: dict[str, tuple[str, int]] = {}
         self.snapshots: dict[str, tuple[str, int]] = {}
         self._jobs: deque[_Job] = deque()
@@ -108,6 +110,10 @@ class FakeEngine(QObject):
         pass
 
     def submit(self, command: ev.Command) -> None:
+        if isinstance(command, ev.CountTokens):
+            self.counts.append(command)
+            QTimer.singleShot(0, self, self.on_count)
+            return
         self.received.append(command)
         self._jobs.append(_Job(command, self._run(command)))
         self._timer.start()
@@ -136,6 +142,11 @@ class FakeEngine(QObject):
     @property
     def stopping(self) -> bool:
         return bool(self._jobs) and self._jobs[0].stopped
+
+    def on_count(self) -> None:
+        command = self.counts[self._counted]
+        self._counted += 1
+        self.event_emitted.emit(ev.TokensCounted(command.request, words(command.text)))
 
     def on_step(self) -> None:
         if not self._jobs:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.events import GenerationParams
 from app.ui.main_window import MainWindow
 from app.ui.messages import ReplyView
 from app.ui.startup import finish, make_application, open_window
@@ -51,7 +50,7 @@ def fetch(window: MainWindow, repo_id: str) -> dict[str, object]:
 
 def ask(window: MainWindow) -> dict[str, object]:
     until(window, lambda: window.models.model is not None, "the load")
-    window.chat.params = GenerationParams(temperature=0.0, max_tokens=12)
+    window.chat.generation.start_with({"temperature": 0.0, "max_tokens": 12})
     window.composer.edit.setPlainText("hello the hello")
     QTest.keyClick(window.composer.edit, Qt.Key.Key_Return)
     until(window, lambda: not window.chat.generating, "the reply")

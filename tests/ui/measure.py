@@ -98,7 +98,7 @@ def streaming(model: str) -> dict[str, float]:
         QApplication.processEvents()
         time.sleep(0.001)
     window.chat.turn_changed.connect(lambda: None if window.chat.generating else ended.append(window))
-    window.chat.params = ev.GenerationParams(temperature=0.0, max_tokens=200)
+    window.chat.generation.start_with({"temperature": 0.0, "max_tokens": 200})
     window.composer.edit.setPlainText("Write a Python function that converts Celsius to Fahrenheit, and explain it.")
     gaps = Gaps()
     gaps.start()

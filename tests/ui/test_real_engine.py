@@ -14,7 +14,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.events import GenerationParams
 from app.ui.cards import Divider
 from app.ui.main_window import MainWindow
 from app.ui.messages import ReplyView
@@ -23,7 +22,7 @@ from app.work.engine_thread import EngineThread
 from tests.engine_kit import make_model
 
 WAIT_MS = 60_000
-PARAMS = GenerationParams(temperature=0.0, max_tokens=40)
+CHOSEN = {"temperature": 0.0, "max_tokens": 40}
 
 
 class Running:
@@ -32,7 +31,7 @@ class Running:
         self.window: MainWindow
         self.engine: EngineThread
         self.window, self.engine = open_window(str(model))
-        self.window.chat.params = PARAMS
+        self.window.chat.generation.start_with(CHOSEN)
         self.until(lambda: self.window.chat.model is not None)
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -89,7 +88,7 @@ def test_chat_switch_quit_reopen_and_go_on(qtbot: QtBot, turboquant_home: Path, 
 def test_closing_in_the_middle_of_a_reply_keeps_it(qtbot: QtBot, turboquant_home: Path, tmp_path: Path) -> None:
     model = make_model(tmp_path / "tiny")
     running = Running(qtbot, model)
-    running.window.chat.params = GenerationParams(temperature=0.0, max_tokens=3000)
+    running.window.chat.generation.apply({"temperature": 0.0, "max_tokens": 3000})
     running.window.composer.edit.setPlainText("hello the hello")
     QTest.keyClick(running.window.composer.edit, Qt.Key.Key_Return)
     running.until(lambda: bool(running.replies()[-1].source()))

@@ -1,0 +1,44 @@
+"""What stands in the composer is kept for its conversation, also when the program ends."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.library.conversations import Library
+from app.ui.composer import Composer
+from app.ui.writing import Writing
+
+DELAY_MS = 1500
+
+
+class Drafting(QObject):
+    """Writes when typing pauses, when another conversation is shown, and when asked to (`flush`)."""
+
+    def __init__(self, library: Library, writing: Writing, composer: Composer, parent: QObject) -> None:
+        super().__init__(parent)
+        self._library, self._writing, self._composer = library, writing, composer
+        self._shown: str | None = None
+        self._written = ""
+        self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
+        self._timer.timeout.connect(self.flush)
+        composer.edited.connect(self._timer.start)
+
+    def show(self, conversation_id: str) -> None:
+        """Put this conversation's draft into the composer; what stood there stays with its own."""
+        if conversation_id == self._shown:
+            return
+        self.flush()
+        self._shown = conversation_id
+        self._written = self._library.drafts.read(conversation_id)
+        self._composer.set_content(self._written)
+        self._timer.stop()
+
+    def flush(self) -> None:
+        self._timer.stop()
+        content = self._composer.content
+        if self._shown is not None and content != self._written:
+            self._written = content
+            write = partial(self._library.drafts.write, self._shown, content)
+            self._writing.put(("draft", self._shown), write)
