@@ -16,8 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app import attachments
 from app.errors import AppError
 from app.ui import formats, theme
+from app.ui.attached import AttachedFiles
 from app.ui.cards import Card, quiet_button, small_label
 from app.ui.markdown import MarkdownWriter
 from app.ui.message_tools import MessageTools
@@ -39,15 +41,22 @@ class ReplyFigures:
 
 
 class UserBubble(QWidget):
-    """The user's words at the right, as wide as they need; a long text is folded until asked for."""
+    """The user's words at the right, as wide as they need; a long text is folded until asked for, and so is every file
+    that goes with it.
+    """
 
     PADDING_X, PADDING_Y, BELOW = 14, 10, 7  # a line's own spacing lies below it
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = text
-        self.setAccessibleName(self.tr("You: {0}").format(text[:200]))
-        self._pane = PlainPane(text, self)
+        words, files = attachments.split(text)
+        self.setAccessibleName(self.tr("You: {0}").format((words or text)[:200]))
+        self.files = AttachedFiles(files, self) if files else None
+        if self.files:
+            self.files.toggled.connect(self._arrange)
+        self._pane = PlainPane(words, self)
+        self._pane.setVisible(bool(words))
         self._pane.setAccessibleName(self.tr("Your message"))
         self.more = quiet_button(self.tr("Show all"), self)
         self.more.clicked.connect(self.on_more_clicked)
@@ -77,18 +86,25 @@ class UserBubble(QWidget):
 
     def _arrange(self) -> None:
         limit = int(self.width() * 0.8) - 2 * self.PADDING_X
-        width = max(self._pane.natural_width(limit), 12)
+        words = not self._pane.isHidden()
+        width = max(self._pane.natural_width(limit) if words else 0, 12)
+        top = self.PADDING_Y
+        if self.files:
+            width = max(width, self.files.natural_width(limit))
+            files_height = self.files.sizeHint().height()
+            self.files.setGeometry(self._bubble_left(width), top, width, files_height)
+            top += files_height + (8 if words else 3 - self.BELOW)
         left = self._bubble_left(width)
-        full = self._pane.text_height(width)
+        full = self._pane.text_height(width) if words else 0
         folded = self._pane.height_of_lines(FOLD_LINES)
         long = full > folded * 1.3
         height = folded if long and self._folded else full
-        self._pane.setGeometry(left, self.PADDING_Y, width, height)
-        total = height + self.PADDING_Y + self.BELOW
+        self._pane.setGeometry(left, top, width, height)
+        total = top + height + self.BELOW
         self.more.setVisible(long)
         if long:
             size = self.more.sizeHint()
-            self.more.setGeometry(left - 5, self.PADDING_Y + height + 4, size.width(), size.height())
+            self.more.setGeometry(left - 5, top + height + 4, size.width(), size.height())
             total += size.height() + 2
         self.box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
         if self.tools is not None:
