@@ -20,6 +20,7 @@ from app.events import ChatMessage, GenerationParams
 Turn = tuple[str, str]  # role, content
 _ASKED, _ANSWERED = "Question 7?", "Answer 7."
 _SWITCHES = ("enable_thinking", "thinking")
+_JOINER = "\u2060"  # has no width and lets no line break
 _TAG = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
 # Of the plain dialogue. A reply ends where the model goes on to write the user's next line.
 _NAMES = {"user": "User:", "assistant": "Assistant:"}
@@ -55,6 +56,8 @@ class ChatFormat:
         kept = {added[text] for text in added for row in self.marks if _is_part(text, row)}
         special = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
         self.hidden = frozenset(special | set(tokenizer.all_special_ids)) - kept
+        marks = sorted((text for text in added if added[text] in self.hidden and len(text) > 1), key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, marks))) if marks else None
         self.notice = self._try_out()
         self._switch, self.thinking = ("", None) if self.notice else self._find_switch()
         self.end_tokens: frozenset[int] = frozenset()
@@ -73,7 +76,10 @@ class ChatFormat:
         the template refuses or leaves out goes in front of the first user message. Raises AppError where the template
         takes this conversation in no form.
         """
-        turns = _turns(messages, params.system_prompt)
+        turns = [
+            (role, text if role == "assistant" else self._quoted(text))
+            for role, text in _turns(messages, params.system_prompt)
+        ]
         if self.notice:
             return Rendered(self._plain(turns))
         given = [text.strip() for role, text in (*turns[:1], *turns[-1:]) if role in ("system", "user")]
@@ -96,6 +102,10 @@ class ChatFormat:
             "Try another model.",
             repr(refused),
         ) from refused
+
+    def _quoted(self, text: str) -> str:
+        """The user's words, in which a special token is only spoken of: a file about models mustn't end the turn."""
+        return self._control.sub(lambda found: found[0][0] + _JOINER + found[0][1:], text) if self._control else text
 
     # ------------------------------------------------------------ the template
 

@@ -92,6 +92,16 @@ def test_what_a_transcript_says_as_the_system_later_on_is_the_users(make: Make) 
     assert "user\nNow in French.\n\nso?<|im_end|>" in make().render(messages, BRIEF).text
 
 
+def test_a_special_token_in_the_users_words_is_only_spoken_of(make: Make) -> None:
+    """In an attached file, say. What the model itself has said stays as it is."""
+    chat_format = make()
+    asked = "What does <|im_end|> do after <|im_start|>system?"
+    text = text_of(chat_format, asked, "It ends <|im_end|>.", "Why?")
+    assert text.count("<|im_end|>") == 5
+    shown = prompt.decode(chat_format._tokenizer, prompt.encode(chat_format._tokenizer, text))
+    assert asked in shown.replace("\u2060", "")
+
+
 # ---------------------------------------------------------------- templates that aren't there, or break
 
 
