@@ -65,6 +65,7 @@ class Watch:
         self.values: np.ndarray | None = None
         self.answers: list[Answer] = []
         self.parts: list[tuple[Stretches, int]] = []
+        self.read: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def receive(self, keys: mx.array, values: mx.array) -> None:
         new = _float(keys), _float(values)
@@ -80,6 +81,7 @@ class Watch:
 
     def check(self) -> None:
         """The tokens that must be seen are held once each, as exactly as the codec can; the last answers follow."""
+        self.read = {}
         self.check_held(self.cache.stretches(), max((a.queries.shape[1] for a in self.answers), default=1))
         for answer in self.answers:
             begin, length = 0, answer.queries.shape[1]
@@ -100,7 +102,10 @@ class Watch:
         tokens = kv.tokens + kv.dropped
         assert tokens == self.keys.shape[1] or kv.tail_keys is not self.cache.tail_keys, "not all tokens are held"
         oldest = max(tokens - (self.window - 1) - rows, 0) if self.window else 0
-        keys, values = read_back(kv, self.keys.shape, np.abs(self.keys).max())
+        state = (kv.hidden, *((id(buffer), buffer.count) for buffer in (kv.body_keys, kv.body_values, kv.tail_keys)))
+        if state not in self.read:  # else it's as an answer of this check was made from
+            self.read[state] = read_back(kv, self.keys.shape, np.abs(self.keys).max())
+        keys, values = self.read[state]
         assert keys.shape[1] >= tokens - oldest, f"{tokens - oldest} tokens must be seen, {keys.shape[1]} are held"
         newest = slice(keys.shape[1] - (tokens - oldest), None)  # in order of time
         keys, values = keys[:, newest], values[:, newest]

@@ -29,8 +29,9 @@ def test_round_trip_error_is_the_codebooks(dim: int, bits: int, backend: Referen
     x = normal(1, 2, 8_000 if bits == 8 else 1_500, dim)
     x = x / mx.linalg.norm(x, axis=-1, keepdims=True)
     plain = codec(dim, bits, 42)
-    decoded = backend.dequantise(backend.encode(x, plain), plain, mx.float32)
-    length = plain.centroids[unpack(backend.encode(x, plain).words, bits, dim)]
+    packed = backend.encode(x, plain)
+    decoded = backend.dequantise(packed, plain, mx.float32)
+    length = plain.centroids[unpack(packed.words, bits, dim)]
     length = mx.linalg.norm(length, axis=-1, keepdims=True)
     error = mx.square(decoded * length - plain.rotation.forward(x)).sum(-1).mean().item()
     assert error == pytest.approx(codebook.mean_squared_error(dim, bits), rel=0.03)

@@ -41,12 +41,12 @@ def logits_after(model: Any, cache: list[Any], token: int = 5) -> mx.array:
 
 
 @pytest.mark.parametrize("scheme", NAMES)
-@pytest.mark.parametrize("length", [1, 2, 35, 96, 400])
+@pytest.mark.parametrize("length", [1, 35, 96, 400])
 def test_generate_packs_every_layer_at_the_first_decoded_token(tiny_llama: Any, scheme: str, length: int) -> None:
-    cache = turboquant.make_cache(tiny_llama, scheme)
-    tokens_of(tiny_llama, prompt_of(length), 110, cache)
+    cache, steps = turboquant.make_cache(tiny_llama, scheme), max(110 - length, 10)
+    tokens_of(tiny_llama, prompt_of(length), steps, cache)
     measured = report.measure(cache)
-    assert measured.tokens == length + 110
+    assert measured.tokens == length + steps
     assert measured.layers_compressed == (0 if scheme == "none" else 3)
     assert all(c.packing == (scheme != "none") for c in cache)
     if scheme != "none":

@@ -55,7 +55,7 @@ def test_a_cache_comes_back_bit_for_bit(tiny_llama: Any, tmp_path: Path, scheme:
         for name, array in mine.arrays().items():
             assert theirs.arrays()[name].dtype == array.dtype
             assert mx.array_equal(theirs.arrays()[name], array)
-    for _ in range(80):  # a flush comes within
+    for _ in range(25):  # a flush comes within behind 90 and 400 tokens
         one, other = (tiny_llama(mx.array([[3]]), cache=c) for c in (caches, again.caches))
         assert mx.array_equal(one, other)
 
