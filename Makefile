@@ -4,7 +4,7 @@ PY := .venv/bin/python
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed: no $(PYTHON) was found."; exit 1; }; \
 	$(PYTHON) packaging/setup_env.py
 
-.PHONY: run demo test test-slow test-long lint bench screenshots
+.PHONY: run demo test test-slow test-long lint translations bench screenshots
 
 run:  ## the window; without a display, the scripted chat with its pictures and numbers in demo/
 	$(SETUP) --starter
@@ -33,6 +33,13 @@ lint:
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
+
+translations:  ## what Qt's tools read from the window's strings; for whoever has changed one
+	$(SETUP) --extras dev
+	@.venv/bin/pyside6-lupdate app/ui/*.py -no-obsolete -locations none -ts resources/translations/turboquant-chat_de.ts
+	@.venv/bin/pyside6-lupdate app/ui/*.py -no-obsolete -locations none -pluralonly \
+		-ts resources/translations/turboquant-chat_en.ts
+	@for file in resources/translations/*.ts; do .venv/bin/pyside6-lrelease -silent $$file -qm $${file%.ts}.qm; done
 
 bench:
 	$(SETUP) --starter

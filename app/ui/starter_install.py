@@ -54,7 +54,8 @@ class InstallJob(QObject):
         except AppError as error:
             self.failed.emit(error)
         except Exception as error:
-            self.failed.emit(AppError("The model couldn't be installed. Nothing was kept of it.", detail=repr(error)))
+            words = self.tr("The model couldn't be installed. Nothing was kept of it.")
+            self.failed.emit(AppError(words, detail=repr(error)))
         else:
             self.finished.emit(str(folder))
 
