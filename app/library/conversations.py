@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
+REPLY_SAMPLES = 60  # about so many of one reply are stored
 
 
 class Library:
@@ -267,10 +268,11 @@ class Library:
 
     def record_samples(self, samples: Sequence[tuple[MemorySample, str | None]]) -> None:
         """Store measured points in one transaction, each with the last message of the branch that it was measured in.
-        Collect them: every call writes pages, and the engine sends up to four a second.
+        Collect those of a reply: every call writes pages. What a curve doesn't need is left out.
         """
         if not samples:
             return
+        samples = [kept for _, run in groupby(samples, _run) for kept in _bends(list(run))]
         with _transaction(self._db):
             self._db.executemany(
                 "INSERT INTO samples (conversation, tokens, used_bytes, scheme, message) "
@@ -377,6 +379,24 @@ class Library:
             f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
             (conversation_id, conversation_id, width),
         )
+
+
+def _run(sample: tuple[MemorySample, str | None]) -> tuple[str, str | None]:
+    return sample[0].conversation_id, sample[1]
+
+
+def _bends(samples: list[tuple[MemorySample, str | None]]) -> list[tuple[MemorySample, str | None]]:
+    """The last of each stretch of tokens, and those behind which the cache got smaller or changed its scheme."""
+    tokens = [sample.tokens for sample, _ in samples]
+    width = (max(tokens) - min(tokens)) // REPLY_SAMPLES + 1
+    kept = [
+        one
+        for one, (after, _) in pairwise(samples)
+        if one[0].tokens // width != after.tokens // width
+        or one[0].used_bytes > after.used_bytes
+        or one[0].scheme != after.scheme
+    ]
+    return [*kept, samples[-1]]
 
 
 @contextmanager

@@ -20,6 +20,10 @@ State = Literal["complete", "length", "partial", "interrupted", "failed"]
 _STATES = ("complete", "length", "partial", "interrupted", "failed")
 _ROLES = ("system", "user", "assistant")
 _METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
+_SCHEMES = frozenset(
+    ["none", *(f"turbo{bits}" for bits in "2348"), *(f"turbo{keys}v{values}" for keys in "02348" for values in "2348")]
+)
+_IDENTITY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def read_switch(row: sqlite3.Row) -> Switch | None:
 
 def is_scheme(name: object) -> bool:
     """What turboquant.schemes.parse would take; asked here, since its import brings MLX, and the window comes first."""
-    return isinstance(name, str) and re.fullmatch(r"none|turbo[2348]|turbo[02348]v[2348]", name) is not None
+    return isinstance(name, str) and name in _SCHEMES
 
 
 # ---------------------------------------------------------------- one row, field by field
@@ -158,7 +162,7 @@ class _Fields:
 
     def identity(self, name: str) -> str:
         value = self.text(name)
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", value):
+        if not _IDENTITY.fullmatch(value):
             self._damaged(name, _REQUIRED)
         return value
 
@@ -177,7 +181,7 @@ class _Fields:
     def real(self, name: str, most: float, default: float = 0.0) -> float:
         value = self._row[name]
         # A NaN fails both comparisons.
-        return float(value) if isinstance(value, int | float) and 0 <= value <= most else self._damaged(name, default)
+        return float(value) if isinstance(value, (int, float)) and 0 <= value <= most else self._damaged(name, default)
 
     def _damaged(self, name: str, default: Any) -> Any:
         if default is _REQUIRED:
