@@ -1,4 +1,4 @@
-"""MLX's C++ imports modules of its package by name, out of sight of static analysis; its libraries and shaders are data."""
+"""MLX's C++ imports modules of its package by name, out of sight of static analysis. Its shaders are data."""
 
 from PyInstaller.utils.hooks import collect_data_files, collect_dynamic_libs, collect_submodules
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import mlx.core as mx
 
+from turboquant.backends.cpu_kernels import prebuilt
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.codec import Codec, Packed
 from turboquant.errors import TurboQuantError
@@ -87,7 +88,7 @@ def choose() -> Backend:
 
 
 def _numba() -> Backend:
-    if importlib.util.find_spec("numba") is None:
+    if prebuilt.library_path() is None and importlib.util.find_spec("numba") is None:
         fallback = ReferenceBackend()
         fallback.notice = "numba isn't installed: decode attention runs on the slower reference backend."
         return fallback

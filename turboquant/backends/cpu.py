@@ -10,13 +10,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import mlx.core as mx
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from turboquant.backends.cpu_kernels.attention import LOWEST, TOKENS, attend
-from turboquant.backends.cpu_kernels.codec import dequantise, encode
-from turboquant.backends.cpu_kernels.lanes import table
+from turboquant.backends.cpu_kernels.layout import LOWEST, TOKENS, table
+from turboquant.backends.cpu_kernels.loops import attend, dequantise, encode, threads
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.codec import TRIALS, Packed
 from turboquant.segments import Buffer, PackedBuffer, Stretches
@@ -136,7 +134,7 @@ class NumbaBackend(ReferenceBackend):
         limits = np.minimum(kv.tokens - newest - begins, counts)
         hidden = min(kv.hidden, values.count)
         # enough pieces for every core, and none shorter than a few blocks
-        pieces = max(1, min(-(-2 * numba.get_num_threads() // (batch * heads)), kv.tokens // (4 * TOKENS)))
+        pieces = max(1, min(-(-2 * threads() // (batch * heads)), kv.tokens // (4 * TOKENS)))
         out = np.zeros((batch * heads, rows, value_dim), np.float32)
         attend(
             q,

@@ -377,7 +377,8 @@ def test_each_entry_is_compiled_once_and_cached_with_its_neighbours() -> None:
 
 _PROBE = """
 import numba, numpy as np
-from turboquant.backends.cpu_kernels.lanes import nearest_sixteens, table, unpack, unpack_split
+from turboquant.backends.cpu_kernels.lanes import nearest_sixteens, unpack, unpack_split
+from turboquant.backends.cpu_kernels.layout import table
 @numba.njit
 def look_up(words, bits, split, entries, out):
     if split:

@@ -12,10 +12,9 @@ import numpy as np
 from turboquant.backends.cpu_kernels.codec import rotate, split_norms, unrotate
 from turboquant.backends.cpu_kernels.compiling import entry, inlined, inner
 from turboquant.backends.cpu_kernels.lanes import as_float, half, unpack, unpack_split
+from turboquant.backends.cpu_kernels.layout import LOWEST, TOKENS
 
-TOKENS = 64  # tokens whose scores are held at once; a multiple of the four that are unpacked together
 _LOG2_E = np.float32(1.4426950408889634)
-LOWEST = np.float32(-1e30)  # stands for minus infinity, which fast arithmetic may not meet
 # 2^f for f in -1/2 .. 1/2 with a relative error below 8e-8
 _P0, _P1, _P2 = np.float32(1.0000000716553028), np.float32(0.6931469670628856), np.float32(0.24022119720751167)
 _P3, _P4, _P5 = np.float32(0.055507132750645484), np.float32(0.009675541502638704), np.float32(0.0013276471960072256)

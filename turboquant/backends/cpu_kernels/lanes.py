@@ -14,7 +14,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from turboquant.backends.cpu_kernels.compiling import inlined
 
@@ -22,15 +21,6 @@ _FLOAT, _INT, _LONG, _OCTET = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir
 _FLOATS, _INTS = ir.VectorType(_FLOAT, 16), ir.VectorType(_INT, 16)
 _LOW, _HIGH = range(8), range(8, 16)
 HALF_SCALE = np.float32(2.0**112)  # a float16's bits, moved 13 up, are the number times 2^-112
-
-
-def table(values: NDArray[np.float32], fill: float | None = None, size: int = 16) -> NDArray[np.float32]:
-    """`size` entries: `values` over and over, so that bits above a code don't matter, or up to `fill`."""
-    if values.size >= size:
-        return values
-    if fill is None:
-        return np.tile(values, size // values.size)
-    return np.concatenate([values, np.full(size - values.size, fill, np.float32)])
 
 
 def _constant(*lanes: int) -> ir.Constant:
