@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import multiprocessing
-import os
 import sqlite3
 import sys
 from pathlib import Path
@@ -41,8 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
         return demo.main(options.demo, options.demo_part)
     app = make_application()
     try:
-        if getattr(sys, "frozen", False):  # a bundle may be read-only, and nothing is written into one
-            os.environ.setdefault("NUMBA_CACHE_DIR", str(paths.kernels_dir()))
         notice = log.start()
         instance = SingleInstance(paths.data_dir(), app)
         if not instance.first:
@@ -58,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1
     window.notices.show_notice(notice)
-    if report is not None:
+    if report is not None and window.resuming.box is None:  # which says more
         window.help.tell_of_crash(report)
     EndSignals(app).install()
     code = app.exec()

@@ -46,11 +46,6 @@ def bundled_models_dir() -> Path:
     return RESOURCES / "models"
 
 
-def kernels_dir() -> Path:
-    """What was compiled for this machine."""
-    return _make(cache_dir() / "kernels")
-
-
 def snapshots_dir() -> Path:
     """Saved key/value caches. A lost one costs a prefill, so they count as cache."""
     return _make(cache_dir() / "snapshots")

@@ -1,7 +1,7 @@
 """`turboquant-chat --selftest`: whether everything that the program needs works on this machine.
 
-Runs in a home of its own that is removed afterwards; nothing of the user's is read or written, but for the kernels that
-were compiled for this machine. Every check is told, whatever becomes of the one before.
+Runs in a home of its own that is removed afterwards: nothing of the user's is read or written. Every check is told,
+whatever becomes of the one before.
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ def main(as_json: bool = False, report: Path | None = None) -> int:
     Without a stdout only the file is written.
     """
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    if getattr(sys, "frozen", False):
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(paths.kernels_dir()))  # before the home changes
     before = os.environ.get("TURBOQUANT_HOME")
     starter = _starter()
     steps = []
