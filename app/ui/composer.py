@@ -259,20 +259,23 @@ class Composer(QWidget):
 
     def add_files(self, paths: list[Path]) -> None:
         """Read them beside; each becomes a chip, or its refusal is said."""
-        room = attachments.MOST_FILES - len(self.files.attachments) - len(self._reading)
+        room = attachments.MOST_FILES - len(self.files.attachments)
         if len(paths) > room:
             words = self.tr("A message takes {0} files at most.")
             self._refuse(words.format(formats.count(attachments.MOST_FILES)))
             paths = paths[: max(0, room)]
-        for path in paths:
-            read = partial(attachments.read_file, path)
-            self._reading.append(self._tasks.run(read, self.on_read, self.on_unreadable))
+        if paths:
+            self._reading.append(self._tasks.run(partial(_read, paths), self.on_read, self.on_unreadable))
         self._update()
 
-    def on_read(self, attachment: Attachment) -> None:
+    def on_read(self, found: list[Attachment | AppError]) -> None:
         self._over()
-        if attachment not in self.files.attachments:
-            self.files.add(attachment)
+        for file in found:
+            if isinstance(file, Attachment) and file not in self.files.attachments:
+                self.files.add(file)
+        refused = [str(error) for error in found if isinstance(error, AppError)]
+        if refused:
+            self._refuse(refused[0])
         self._update()
 
     def on_unreadable(self, error: AppError) -> None:
@@ -311,3 +314,14 @@ class Composer(QWidget):
             painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
             painter.setBrush(QColor(colors.panel))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)
+
+
+def _read(paths: list[Path]) -> list[Attachment | AppError]:
+    """Each file, or why it can't be attached, in order."""
+    found: list[Attachment | AppError] = []
+    for path in paths:
+        try:
+            found.append(attachments.read_file(path))
+        except AppError as error:
+            found.append(error)
+    return found
