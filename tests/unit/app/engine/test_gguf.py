@@ -210,8 +210,9 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, reason: str) ->
     refused(tmp_path, tmp_path / "other.gguf", reason)
 
 
-def test_a_list_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_list_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of nothing but zeros behind it: 8 bytes an empty string, so a billion of them."""
+    monkeypatch.setattr(gguf_file, "_HEADER_LIMIT_BYTES", 1 << 20)
     source = tmp_path / "endless.gguf"
     source.write_bytes(b"GGUF" + struct.pack("<IQQQ1sIIQ", 3, 0, 1, 1, b"k", 9, 8, 10**9))
     os.truncate(source, 9 * 10**9)

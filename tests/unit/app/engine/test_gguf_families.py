@@ -95,7 +95,13 @@ def layers(architecture: str) -> dict[str, Any]:
     return {"llama__block_count": 2} if architecture == "llama" else {}
 
 
-@pytest.mark.parametrize("kind", sorted(kind.name for kind in TYPES.values()))
+@pytest.mark.parametrize(
+    "kind",
+    [  # of those kept packed each, of the others one in four: these are float16 alike, and their blocks have tests
+        pytest.param(kind.name, marks=() if kind.bits or number % 4 == 0 else pytest.mark.slow)
+        for number, kind in enumerate(sorted(TYPES.values(), key=lambda kind: kind.name))
+    ],
+)
 def test_kept_small_it_computes_what_the_dequantised_weights_do(tmp_path: Path, kind: str) -> None:
     """Every type of tensor. Kept packed, codes are the file's; else float16."""
     weights = tensors(width=256)
