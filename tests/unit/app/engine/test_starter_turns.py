@@ -33,8 +33,13 @@ def test_it_answers_and_goes_on_after_reopening(starter_model_path: Path, tmp_pa
     assert ask(reopened, more, params=params).reused_tokens == tokens
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", [scheme.name for scheme in SCHEMES])
+@pytest.mark.parametrize(
+    "scheme",
+    [  # test_reopen does it with every scheme and a tiny model
+        pytest.param(scheme.name, marks=pytest.mark.slow if scheme.name in ("turbo4", "turbo0v2") else pytest.mark.long)
+        for scheme in SCHEMES
+    ],
+)
 def test_the_reply_after_reopening_is_the_reply_without(starter_model_path: Path, tmp_path: Path, scheme: str) -> None:
     engine = ready_engine(starter_model_path, tmp_path)
     messages = transcript(QUESTION, "Anna kept the lighthouse.", "Tell me more about the town.")
