@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 from pytestqt.qtbot import QtBot
 
 from app.events import (
+    CountTokens,
     Event,
     FitJudged,
     Generate,
@@ -31,6 +32,7 @@ from app.events import (
     SwitchFailed,
     SwitchScheme,
     TokenBatch,
+    TokensCounted,
     TurnFailed,
     TurnFinished,
     UnloadModel,
@@ -306,3 +308,35 @@ def test_a_load_that_a_reply_waits_for_can_be_cancelled(
     engine.start()
     idle(qtbot, engine, listener, TurnFailed)
     assert one(ModelFailed, listener.events).error.message == "Stopped."
+
+
+def test_tokens_are_counted_in_the_midst_of_a_reply(
+    qtbot: QtBot, engine: EngineThread, listener: Listener, model: Path
+) -> None:
+    """While the prompt is read and while it is answered; the reply is what it would have been."""
+    engine.start()
+    engine.submit(LoadModel(str(model)))
+    seeded = replace(GREEDY, temperature=0.8, seed=3, max_tokens=60)
+    engine.submit(Generate("alone", "r", transcript(LONG), "turbo4", seeded))
+    idle(qtbot, engine, listener, TurnFinished)
+    expected = one(TurnFinished, listener.events).text
+
+    def ask(event: Event) -> None:
+        if isinstance(event, PrefillStarted | TokenBatch) and len(of(TokensCounted, listener.events)) < 3:
+            engine.submit(CountTokens(len(listener.events), LONG))
+
+    listener.events.clear()
+    listener.react = ask
+    engine.submit(Generate("c", "r", transcript(LONG), "turbo4", seeded))
+    idle(qtbot, engine, listener, TurnFinished)
+    kinds = [type(event) for event in listener.events]
+    assert kinds.index(TokensCounted) < kinds.index(TurnFinished)
+    assert len({event.tokens for event in of(TokensCounted, listener.events)}) == 1
+    assert one(TurnFinished, listener.events).text == expected
+
+
+def test_without_a_model_no_tokens_are_counted(qtbot: QtBot, engine: EngineThread, listener: Listener) -> None:
+    engine.start()
+    engine.submit(CountTokens(5, "hello"))
+    idle(qtbot, engine, listener, TokensCounted)
+    assert one(TokensCounted, listener.events).tokens is None
