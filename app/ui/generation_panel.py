@@ -143,38 +143,66 @@ class GenerationPanel(Popover):
         return head
 
     def _build(self, body: QWidget) -> None:
-        tr = self.tr
         number = partial(NumberField, parent=body)
         self._add(
-            TextField("system_prompt", tr("System prompt"),
-                      tr("Who the model is and how it answers. Another one makes it read the conversation again."),
-                      4, body),
-            SwitchField("thinking", tr("Thinking"), tr("Whether it may think before it answers."), body),
-        )  # fmt: skip
-        self._section(tr("Choice of words"), body)
+            TextField(
+                "system_prompt",
+                self.tr("System prompt"),
+                self.tr("Who the model is and how it answers. Another one makes it read the conversation again."),
+                4,
+                body,
+            ),
+            SwitchField("thinking", self.tr("Thinking"), self.tr("Whether it may think before it answers."), body),
+        )
+        self._section(self.tr("Choice of words"), body)
         self._add(
-            number("temperature", tr("Temperature"),
-                   tr("0 takes the likeliest word each time; more makes it more varied."), slider=2.0),
-            number("top_p", tr("Top-p"), tr("Only the likeliest words that make up this share together; 1: all."),
-                   slider=1.0),
-            number("top_k", tr("Top-k"), tr("Only so many of the likeliest words; 0: no limit.")),
-            number("min_p", tr("Min-p"), tr("Only words at least this likely, beside the likeliest one; 0: off."),
-                   slider=1.0),
-        )  # fmt: skip
-        self._section(tr("Repetition"), body)
+            number(
+                "temperature",
+                self.tr("Temperature"),
+                self.tr("0 takes the likeliest word each time; more makes it more varied."),
+                slider=2.0,
+            ),
+            number(
+                "top_p",
+                self.tr("Top-p"),
+                self.tr("Only the likeliest words that make up this share together; 1: all."),
+                slider=1.0,
+            ),
+            number("top_k", self.tr("Top-k"), self.tr("Only so many of the likeliest words; 0: no limit.")),
+            number(
+                "min_p",
+                self.tr("Min-p"),
+                self.tr("Only words at least this likely, beside the likeliest one; 0: off."),
+                slider=1.0,
+            ),
+        )
+        self._section(self.tr("Repetition"), body)
         self._add(
-            number("repetition_penalty", tr("Penalty"), tr("Above 1, words that were used come less often; 1: off."),
-                   slider=2.0),
-            number("repetition_context", tr("Looks back"), tr("So many of the last tokens count as used.")),
-        )  # fmt: skip
-        self._section(tr("Where it ends"), body)
+            number(
+                "repetition_penalty",
+                self.tr("Penalty"),
+                self.tr("Above 1, words that were used come less often; 1: off."),
+                slider=2.0,
+            ),
+            number("repetition_context", self.tr("Looks back"), self.tr("So many of the last tokens count as used.")),
+        )
+        self._section(self.tr("Where it ends"), body)
         self._add(
-            number("max_tokens", tr("Longest reply"), tr("In tokens, thoughts included.")),
-            StopsField("stop", tr("Stop strings"),
-                       tr("A reply ends before any of these, one a line; \\n stands for a line break."), 2, body),
-            SeedField("seed", tr("Seed"),
-                      tr("The same number gives the same reply to the same text; empty: another each time."), body),
-        )  # fmt: skip
+            number("max_tokens", self.tr("Longest reply"), self.tr("In tokens, thoughts included.")),
+            StopsField(
+                "stop",
+                self.tr("Stop strings"),
+                self.tr("A reply ends before any of these, one a line; \\n stands for a line break."),
+                2,
+                body,
+            ),
+            SeedField(
+                "seed",
+                self.tr("Seed"),
+                self.tr("The same number gives the same reply to the same text; empty: another each time."),
+                body,
+            ),
+        )
         self._column.addStretch(1)
 
     def _section(self, title: str, body: QWidget) -> None:
