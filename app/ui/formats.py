@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from PySide6.QtCore import QDate, QDateTime, QLocale, Qt
+from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, Qt
 from PySide6.QtGui import QGuiApplication
 
 
@@ -73,6 +73,11 @@ def duration(value_s: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def spell(value_s: float) -> str:
+    """A measured or estimated time, short or long: "0.12 s", "8.1 s", "12 min"."""
+    return seconds(value_s) if value_s < 20 else duration(value_s)
+
+
 def tokens(value: int) -> str:
     """A context's length as models are named: "4k", "128k", "1M"; an odd one in full."""
     for unit, size in (("M", 1 << 20), ("k", 1 << 10)):
@@ -91,7 +96,8 @@ def about(value: int) -> str:
 
 
 def day(timestamp: float) -> str:
-    return locale().toString(QDateTime.fromSecsSinceEpoch(int(timestamp)).date(), "d MMM yyyy")
+    form = QCoreApplication.translate("formats", "d MMM yyyy", "a date: Qt's letters for day, month and year")
+    return locale().toString(QDateTime.fromSecsSinceEpoch(int(timestamp)).date(), form)
 
 
 def moment(timestamp: float) -> str:
