@@ -1,83 +1,52 @@
 """Markdown written straight into a QTextDocument: no HTML in between, so nothing in a reply can be run or fetched.
 
-A reply arrives in pieces. Blocks that can't change any more are written once; only the open tail is written again. What
-the document's own formats can't draw (rounded code boxes, quote bars, list markers) is left as block properties, which
-`text_pane.TextPane` paints.
+A reply arrives in pieces. Blocks, and a list's items, that can't change any more are written once; only the open tail
+is written again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import IntEnum
-from functools import lru_cache
+from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Number, Operator, String
-from pygments.token import _TokenType as TokenType
-from pygments.util import ClassNotFound
-from PySide6.QtCore import Qt
-from PySide6.QtGui import (
-    QBrush,
-    QColor,
-    QFont,
-    QTextBlock,
-    QTextBlockFormat,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-    QTextFormat,
-    QTextFrameFormat,
-    QTextLength,
-    QTextTableFormat,
-)
+from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument
 
-from app.ui import theme
+from app.ui import formula, theme
+from app.ui.document_text import Property, Shown
+from app.ui.markdown_scribe import CODE_HEADER, Scribe, closing
+from app.ui.markdown_syntax import OPEN_FORMULA, parser
 
-INDENT = 22.0
-CODE_PADDING = 11.0
-CODE_HEADER = 24.0  # the strip above the code, for its language and the copy button
-# Highlighting costs about a microsecond a character: beyond this a block stays plain rather than hold up the window.
-HIGHLIGHT_LIMIT = 16_000
 # An open block is written again with each piece, so it is highlighted only while that is cheap.
 OPEN_HIGHLIGHT_LIMIT = 3_000
-
-
-class Property(IntEnum):
-    """Block properties for the painter."""
-
-    CODE = QTextFormat.Property.UserProperty + 1  # True: a code box
-    QUOTE = QTextFormat.Property.UserProperty + 2  # depth of the quote
-    MARKER = QTextFormat.Property.UserProperty + 3  # "•" or "3." left of the block
-    RULE = QTextFormat.Property.UserProperty + 4  # True: a horizontal line
-    LANGUAGE = QTextFormat.Property.UserProperty + 5  # of a code box, may be empty
+_LINES = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a block stands: depth of lists and quotes, and the marker that its first line still owes."""
+class Unit:
+    """What is written in one go: a block, or one item of a list with its number. `first` and `end`: its lines."""
 
-    indent: int = 0
-    quote: int = 0
-    marker: str = ""
-    tight: bool = False
-
-
-def parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    tokens: list[Token]
+    first: int
+    end: int
+    number: int | None = None
+    ends_list: bool = True
 
 
 class MarkdownWriter:
-    """Writes one message into `document`. `add` pieces, then `finish`; `rewrite` after the colours have changed."""
+    """Writes one text into `document`. `add` pieces, then `complete`; `rewrite` after the colours have changed.
 
-    def __init__(self, document: QTextDocument) -> None:
-        self._document = document
+    Without `setting` formulas stay their source.
+    """
+
+    def __init__(self, document: QTextDocument, *, setting: bool = True) -> None:
+        self._document, self._setting = document, setting
         self._parser = parser()
         self.source = ""
         self._complete = False
+        if setting:
+            document.documentLayout().registerHandler(formula.KIND, formula.FormulaObject(document))
         self._start()
 
     def _start(self) -> None:
@@ -89,6 +58,8 @@ class MarkdownWriter:
         self._tail_position = 0
         self._tail_fresh = True
         self._tail_format = QTextBlockFormat()
+        self._tail_number: int | None = None
+        self._plain_code: str | None = None  # of an open code block at the tail, as far as it is written
 
     def add(self, text: str) -> None:
         self.source += text
@@ -120,338 +91,113 @@ class MarkdownWriter:
         self._write_tail(final=self._complete)
 
     def _write_tail(self, final: bool) -> None:
+        self._environment.pop(OPEN_FORMULA, None)
+        units = list(_units(self._parser.parse(self._open, self._environment), self._tail_number))
         cursor = QTextCursor(self._document)
         cursor.beginEditBlock()
+        if final or not self._add_code(cursor, units):
+            self._write_units(cursor, units, final)
+        cursor.endEditBlock()
+
+    def _write_units(self, cursor: QTextCursor, units: list[Unit], final: bool) -> None:
         cursor.setPosition(self._tail_position)
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         cursor.setBlockFormat(self._tail_format)  # an empty block would take that of the removed one behind it
-        scribe = _Scribe(cursor, self._tail_fresh)
-        blocks = list(_top_level(self._parser.parse(self._open, self._environment)))
-        lines = self._open.splitlines(keepends=True)
-        closed = len(blocks) if final else _closed_blocks(blocks, lines)
-        for index, tokens in enumerate(blocks):
+        scribe = Scribe(cursor, self._tail_fresh, setting=self._setting)
+        lines = _LINES.findall(self._open)
+        closed = len(units) if final else self._closed(units, lines)
+        for index, unit in enumerate(units):
             if index == closed:
-                self._mark_tail(scribe, lines, _first_line(tokens))
+                self._mark_tail(scribe, lines, unit.first)
+                self._tail_number = unit.number
                 scribe.highlight_limit = OPEN_HIGHLIGHT_LIMIT
-            scribe.write(tokens)
+            scribe.write(unit.tokens, unit.number, ends_list=unit.ends_list)
         if final:
             self._mark_tail(scribe, lines, len(lines))
-        self._make_room_for_boxes()
-        cursor.endEditBlock()
+        self._make_room_for_box()
+        self._plain_code = _code(units[closed:])
 
-    def _make_room_for_boxes(self) -> None:
-        """A document leaves out the margins of its first and last block; a code box there needs them."""
+    def _closed(self, units: list[Unit], lines: list[str]) -> int:
+        """How many units no later text can change: all before the last, once the last one's first line is whole.
+
+        ("a\\n#" reads as a heading below a paragraph, "a\\n#b" as one paragraph.) A formula that hasn't ended may yet
+        take in what looks like blocks of their own.
+        """
+        if not units:
+            return 0
+        last = len(units) - 1
+        while last > 0 and not lines[units[last].first].endswith(("\n", "\r")):
+            last -= 1
+        begun = self._environment.get(OPEN_FORMULA)
+        if isinstance(begun, int):
+            last = min(last, next((i for i, unit in enumerate(units) if unit.end > begun), last))
+        return last
+
+    def _add_code(self, cursor: QTextCursor, units: list[Unit]) -> bool:
+        """Put what is new behind an open code block that is too long to be coloured with each piece."""
+        source = _code(units)
+        if source is None or self._plain_code is None or not source.startswith(self._plain_code):
+            return False
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(source[len(self._plain_code) :].replace("\n", "\u2028"))
+        self._plain_code = source
+        return True
+
+    def _make_room_for_box(self) -> None:
+        """A document leaves out the margin above its first block; a code box there needs it."""
         root = self._document.rootFrame()
         style = root.frameFormat()
         top = CODE_HEADER if self._document.firstBlock().blockFormat().hasProperty(Property.CODE) else 0.0
-        bottom = CODE_PADDING if self._document.lastBlock().blockFormat().hasProperty(Property.CODE) else 0.0
-        if (style.topMargin(), style.bottomMargin()) != (top, bottom):
+        if style.topMargin() != top:
             style.setTopMargin(top)
-            style.setBottomMargin(bottom)
             root.setFrameFormat(style)
 
-    def _mark_tail(self, scribe: _Scribe, lines: list[str], line: int) -> None:
+    def _mark_tail(self, scribe: Scribe, lines: list[str], line: int) -> None:
         self._tail_position = scribe.cursor.position()
         self._tail_fresh = scribe.fresh
         self._tail_format = scribe.cursor.blockFormat()
         self._open = "".join(lines[line:])
 
 
-def code_blocks(document: QTextDocument) -> Iterator[QTextBlock]:
-    block = document.begin()
-    while block.isValid():
-        if block.blockFormat().hasProperty(Property.CODE):
-            yield block
-        block = block.next()
+def shown(text: str) -> str:
+    """The text that a reader finds in it, without laying it out."""
+    document = QTextDocument()
+    MarkdownWriter(document, setting=False).complete(text)
+    return Shown(document).text
 
 
-def code_text(block: QTextBlock) -> str:
-    return block.text().replace("\u2028", "\n")
-
-
-def plain_text(cursor: QTextCursor) -> str:
-    """The selection as text for the clipboard, with list markers, which are painted and not part of the document."""
-    if not cursor.hasSelection():
-        return ""
-    document = cursor.document()
-    start, end = cursor.selectionStart(), cursor.selectionEnd()
-    pieces = []
-    block = document.findBlock(start)
-    while block.isValid() and block.position() <= end:
-        first = max(start - block.position(), 0)
-        text = block.text()[first : end - block.position()]
-        marker = block.blockFormat().property(Property.MARKER)
-        if marker and first == 0 and text:
-            text = f"{marker} {text}"
-        pieces.append(text)
-        block = block.next()
-    return "\n".join(pieces).replace("\u2028", "\n").replace("\u00a0", " ")
-
-
-def _top_level(tokens: list[Token]) -> Iterator[list[Token]]:
-    block: list[Token] = []
-    for token in tokens:
-        block.append(token)
-        if token.level == 0 and token.nesting <= 0:
-            yield block
-            block = []
-
-
-def _first_line(tokens: list[Token]) -> int:
-    position = tokens[0].map
-    assert position is not None
-    return position[0]
-
-
-def _closed_blocks(blocks: list[list[Token]], lines: list[str]) -> int:
-    """How many blocks no later text can change: all before the last, once the last one's first line is whole.
-
-    ("a\\n#" reads as a heading below a paragraph, "a\\n#b" as one paragraph.)
-    """
-    if not blocks:
-        return 0
-    last = len(blocks) - 1
-    while last > 0 and not lines[_first_line(blocks[last])].endswith("\n"):
-        last -= 1
-    return last
-
-
-class _Scribe:
-    """Puts parsed blocks at a cursor. `fresh`: the cursor's block is empty and takes the next text."""
-
-    def __init__(self, cursor: QTextCursor, fresh: bool) -> None:
-        self.cursor = cursor
-        self.fresh = fresh
-        self.highlight_limit = HIGHLIGHT_LIMIT
-        self._colors = theme.colors()
-        self._base = QTextCharFormat()
-        self._base.setFont(theme.font(1.06))
-        self._base.setForeground(QColor(self._colors.text))
-
-    def write(self, tokens: list[Token]) -> None:
-        self._blocks(tokens, _Place())
-
-    # ------------------------------------------------------------ blocks
-
-    def _blocks(self, tokens: list[Token], place: _Place) -> None:
-        index = 0
-        while index < len(tokens):
-            token = tokens[index]
-            end = _closing(tokens, index)
-            inner = tokens[index + 1 : end]
-            kind = token.type
-            if kind == "paragraph_open":
-                self._begin(place, tight=place.tight or token.hidden)
-                self._inline(inner[0], self._base)
-                place = replace(place, marker="")
-            elif kind == "heading_open":
-                self._heading(int(token.tag[1]), inner[0], place)
-            elif kind in ("fence", "code_block"):
-                self._code(token, place)
-                place = replace(place, marker="")
-            elif kind == "blockquote_open":
-                self._blocks(inner, replace(place, quote=place.quote + 1, indent=place.indent + 1))
-            elif kind in ("bullet_list_open", "ordered_list_open"):
-                self._list(token, inner, place)
-            elif kind == "table_open":
-                self._table(inner)
-            elif kind == "hr":
-                self._begin(place, rule=True)
-            index = end + 1
-
-    def _begin(self, place: _Place, *, tight: bool = False, above: float = 0, rule: bool = False) -> None:
-        """Start a text block; its format says what the painter adds."""
-        block = QTextBlockFormat()
-        block.setLineHeight(128, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        block.setTopMargin(above)
-        block.setBottomMargin(3 if tight else 9)
-        block.setLeftMargin(place.indent * INDENT)
-        if place.quote:
-            block.setProperty(Property.QUOTE, place.quote)
-        if place.marker:
-            block.setProperty(Property.MARKER, place.marker)
-        if rule:
-            block.setLineHeight(8, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-            block.setBottomMargin(14)
-            block.setProperty(Property.RULE, True)
-        self._place(block, self._base)
-
-    def _place(self, block: QTextBlockFormat, text: QTextCharFormat) -> None:
-        if self.fresh:
-            self.cursor.setBlockFormat(block)
-            self.cursor.setBlockCharFormat(text)
-        else:
-            self.cursor.insertBlock(block, text)
-        self.fresh = False
-
-    def _heading(self, level: int, inline: Token, place: _Place) -> None:
-        self._begin(place, above=0 if self.cursor.position() == 0 else 8)
-        text = QTextCharFormat(self._base)
-        text.setFont(theme.font({1: 1.45, 2: 1.28, 3: 1.14}.get(level, 1.06), bold=True))
-        self._inline(inline, text)
-
-    def _list(self, token: Token, inner: list[Token], place: _Place) -> None:
-        number = int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None
-        index = 0
-        while index < len(inner):
-            end = _closing(inner, index)
-            marker = "•" if number is None else f"{number}."
-            item = inner[index + 1 : end]
-            inside = replace(place, indent=place.indent + 1, marker=marker)
-            if item:
-                self._blocks(item, inside)
-            else:
-                self._begin(inside, tight=True)
-            number = None if number is None else number + 1
-            index = end + 1
-        # A list's last line keeps a paragraph's distance from what follows.
-        last = self.cursor.blockFormat()
-        last.setBottomMargin(9 if place.indent == 0 else 3)
-        self.cursor.setBlockFormat(last)
-
-    def _code(self, token: Token, place: _Place) -> None:
-        block = QTextBlockFormat()
-        left = place.indent * INDENT
-        block.setLeftMargin(left + CODE_PADDING)
-        block.setRightMargin(CODE_PADDING)
-        block.setTopMargin(CODE_HEADER + 5)
-        block.setBottomMargin(CODE_PADDING + 12)
-        block.setLineHeight(122, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        block.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        block.setAlignment(Qt.AlignmentFlag.AlignLeft)
-        block.setProperty(Property.CODE, True)
-        language = next(iter(token.info.split()), "")
-        block.setProperty(Property.LANGUAGE, language)
-        text = QTextCharFormat(self._base)
-        text.setFont(theme.mono_font(0.97))
-        self._place(block, text)
-        source = token.content.removesuffix("\n")
-        lexer = _lexer(language) if language else None
-        if lexer is None or len(source) > self.highlight_limit:
-            self.cursor.insertText(source.replace("\n", "\u2028"), text)
-            return
-        for kind, piece in lexer.get_tokens(source):
-            shade = QTextCharFormat(text)
-            shade.setForeground(QColor(self._shade(kind)))
-            self.cursor.insertText(piece.replace("\n", "\u2028"), shade)
-
-    def _shade(self, kind: TokenType) -> str:
-        c = self._colors
-        if kind in Comment:
-            return c.comment
-        if kind in Keyword or kind in Operator.Word:
-            return c.keyword
-        if kind in String:
-            return c.string
-        if kind in Number:
-            return c.number
-        if kind in Name.Function or kind in Name.Class or kind in Name.Decorator or kind in Name.Tag:
-            return c.name
-        return c.text
-
-    def _table(self, tokens: list[Token]) -> None:
-        rows: list[list[Token]] = []
-        for position, token in enumerate(tokens):
-            if token.type == "tr_open":
-                rows.append([])
-            elif token.type in ("th_open", "td_open"):
-                rows[-1].append(token)
-                token.children = tokens[position + 1].children
-                token.meta["inline"] = tokens[position + 1]
-        style = QTextTableFormat()
-        style.setBorder(1)
-        style.setBorderCollapse(True)
-        style.setBorderBrush(QBrush(QColor(self._colors.line)))
-        style.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        style.setCellPadding(6)
-        style.setTopMargin(2)
-        style.setBottomMargin(10)
-        columns = max(len(row) for row in rows)
-        style.setColumnWidthConstraints([QTextLength()] * columns)
-        table = self.cursor.insertTable(len(rows), columns, style)
-        for row_index, row in enumerate(rows):
-            for column, cell in enumerate(row):
-                self.cursor = table.cellAt(row_index, column).firstCursorPosition()
-                block = QTextBlockFormat()
-                if "right" in str(cell.attrs.get("style", "")):
-                    block.setAlignment(Qt.AlignmentFlag.AlignRight)
-                elif "center" in str(cell.attrs.get("style", "")):
-                    block.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-                self.cursor.setBlockFormat(block)
-                text = QTextCharFormat(self._base)
-                if cell.type == "th_open":
-                    text.setFontWeight(QFont.Weight.DemiBold)
-                self._inline(cell.meta["inline"], text)
-        self.cursor = table.lastCursorPosition()
-        self.cursor.movePosition(QTextCursor.MoveOperation.NextBlock)
-        # A document can't end with a table: the empty line behind it takes no room until text comes.
-        block = QTextBlockFormat()
-        block.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        self.cursor.setBlockFormat(block)
-        self.fresh = True
-
-    # ------------------------------------------------------------ text inside a block
-
-    def _inline(self, inline: Token, base: QTextCharFormat) -> None:
-        formats = [base]
-        for token in inline.children or []:
-            current = formats[-1]
-            if token.nesting == 1:
-                formats.append(self._entered(token, current))
-            elif token.nesting == -1:
-                formats.pop()
-            elif token.type == "code_inline":
-                code = QTextCharFormat(current)
-                code.setFontFamilies(theme.mono_font().families())
-                code.setFontFixedPitch(True)
-                code.setBackground(QColor(self._colors.code))
-                self.cursor.insertText(token.content, code)
-            elif token.type in ("softbreak", "hardbreak"):  # as in other chats: models write verses without two spaces
-                self.cursor.insertText("\u2028", current)
-            elif token.type == "image":
-                # Never fetched: the address is a link that the reader may follow.
-                link = self._link(str(token.attrs.get("src", "")), current)
-                self.cursor.insertText(token.content or str(token.attrs.get("src", "")), link)
-            else:
-                self.cursor.insertText(token.content, current)
-
-    def _entered(self, token: Token, current: QTextCharFormat) -> QTextCharFormat:
-        made = QTextCharFormat(current)
-        if token.type == "strong_open":
-            made.setFontWeight(QFont.Weight.Bold)
-        elif token.type == "em_open":
-            made.setFontItalic(True)
-        elif token.type == "s_open":
-            made.setFontStrikeOut(True)
-        elif token.type == "link_open":
-            made = self._link(str(token.attrs.get("href", "")), current)
-        return made
-
-    def _link(self, address: str, current: QTextCharFormat) -> QTextCharFormat:
-        made = QTextCharFormat(current)
-        made.setAnchor(True)
-        made.setAnchorHref(address)
-        made.setToolTip(address)
-        made.setForeground(QColor(self._colors.accent))
-        made.setFontUnderline(True)
-        return made
-
-
-def _closing(tokens: list[Token], index: int) -> int:
-    """The index of the token that closes the one at `index`; its own when it opens nothing."""
-    opening = tokens[index]
-    if opening.nesting == 0:
-        return index
-    end = index + 1
-    while tokens[end].level != opening.level or tokens[end].nesting != -1:
-        end += 1
-    return end
-
-
-@lru_cache(maxsize=64)
-def _lexer(name: str) -> Lexer | None:
-    try:
-        return get_lexer_by_name(name, ensurenl=False, stripnl=False)
-    except ClassNotFound:
+def _code(units: list[Unit]) -> str | None:
+    """The source of a single code block that is too long to be coloured while it is open."""
+    if len(units) != 1 or units[0].tokens[0].type != "fence":
         return None
+    source = units[0].tokens[0].content.removesuffix("\n")
+    return source if len(source) > OPEN_HIGHLIGHT_LIMIT else None
+
+
+def _units(tokens: list[Token], number: int | None) -> Iterator[Unit]:
+    """`number`: of a list's item that the first token begins, where the list has begun before."""
+    index = 0
+    while index < len(tokens):
+        end = closing(tokens, index)
+        block = tokens[index : end + 1]
+        position = block[0].map
+        assert position is not None
+        if block[0].type in ("bullet_list_open", "ordered_list_open"):
+            yield from _items(block, number)
+        else:
+            yield Unit(block, position[0], position[1])
+        index, number = end + 1, None
+
+
+def _items(tokens: list[Token], number: int | None) -> Iterator[Unit]:
+    if tokens[0].type == "ordered_list_open" and number is None:
+        number = int(tokens[0].attrs.get("start", 1))
+    index = 1
+    while index < len(tokens) - 1:
+        end = closing(tokens, index)
+        position = tokens[index].map
+        assert position is not None
+        item = [tokens[0], *tokens[index : end + 1], tokens[-1]]
+        yield Unit(item, position[0], position[1], number, ends_list=end == len(tokens) - 2)
+        index, number = end + 1, None if number is None else number + 1

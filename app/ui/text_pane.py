@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPointF, QRect, QRectF, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
-    QDesktopServices,
     QFontMetricsF,
     QGuiApplication,
     QPainter,
@@ -17,14 +17,16 @@ from PySide6.QtGui import (
     QPalette,
     QResizeEvent,
     QTextBlock,
+    QTextCharFormat,
     QTextCursor,
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToolButton, QWidget
 
-from app.ui import markdown, theme
-from app.ui.markdown import CODE_HEADER, CODE_PADDING, INDENT, Property
+from app.ui import document_text, links, theme
+from app.ui.document_text import Property
+from app.ui.markdown_scribe import CODE_HEADER, CODE_PADDING, INDENT
 
 LONGEST_WORD = 10_000
 
@@ -93,6 +95,8 @@ class TextPane(QTextBrowser):
         # A hidden widget's viewport hasn't its new size yet; without a frame or bars it is the widget's own.
         self.document().setTextWidth(self.width())
         height = math.ceil(self.document().size().height())
+        if self.document().lastBlock().blockFormat().hasProperty(Property.CODE):
+            height += int(CODE_PADDING)  # a document leaves out the margin below its last block
         if height != self.height():
             self.setFixedHeight(height)
         self._place_copy_buttons()
@@ -115,23 +119,55 @@ class TextPane(QTextBrowser):
         return None
 
     def on_anchor_clicked(self, address: QUrl) -> None:
-        if address.scheme() in ("http", "https", "mailto"):
-            QDesktopServices.openUrl(address)
+        links.ask(address.toString(QUrl.ComponentFormattingOption.FullyEncoded), self)
 
     def createMimeDataFromSelection(self) -> QMimeData:
+        """Text alone: with its HTML the theme's colours would be pasted too."""
         data = QMimeData()
-        data.setHtml(self.textCursor().selection().toHtml())
-        data.setText(markdown.plain_text(self.textCursor()))
+        data.setText(document_text.plain_text(self.textCursor()))
         return data
 
     def set_caret(self, shown: bool) -> None:
         self._caret = shown
         self.viewport().update()
 
+    @contextmanager
+    def keeping_selection(self) -> Iterator[None]:
+        """While the document is written: what is selected stays selected, also where it is written again."""
+        before = self.textCursor()
+        anchor, position = before.anchor(), before.position()
+        yield
+        cursor, last = self.textCursor(), self.document().characterCount() - 1
+        if anchor != position and (cursor.anchor(), cursor.position()) != (anchor, position):
+            cursor.setPosition(min(anchor, last))
+            cursor.setPosition(min(position, last), QTextCursor.MoveMode.KeepAnchor)
+            self.setTextCursor(cursor)
+
+    def mark(self, spans: Sequence[tuple[int, int]], current: int = -1) -> None:
+        """Colour these stretches of the document; the one at index `current` stands out."""
+        colors = theme.colors()
+        marked = []
+        for index, (start, end) in enumerate(spans):
+            cursor, style = QTextCursor(self.document()), QTextCharFormat()
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            style.setBackground(QColor(colors.warn if index == current else colors.found))
+            style.setForeground(QColor(colors.on_accent if index == current else colors.text))
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor, mark.format = cursor, style  # type: ignore[attr-defined]
+            marked.append(mark)
+        self.setExtraSelections(marked)
+
+    def place_of(self, position: int) -> QRect:
+        """Where the letter at a position of the document stands, in this widget."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(position)
+        return self.cursorRect(cursor)
+
     # ------------------------------------------------------------ code boxes
 
     def _place_copy_buttons(self) -> None:
-        blocks = list(markdown.code_blocks(self.document()))
+        blocks = list(document_text.code_blocks(self.document()))
         while len(self._copy_buttons) < len(blocks):
             button = CopyButton(partial(self._code_at, len(self._copy_buttons)), self.viewport())
             button.setAccessibleName(self.tr("Copy this code"))
@@ -146,7 +182,7 @@ class TextPane(QTextBrowser):
             button.show()
 
     def _code_at(self, index: int) -> str:
-        return markdown.code_text(list(markdown.code_blocks(self.document()))[index])
+        return document_text.code_text(list(document_text.code_blocks(self.document()))[index])
 
     def _code_box(self, block: QTextBlock) -> QRectF:
         text = self.document().documentLayout().blockBoundingRect(block)
@@ -163,52 +199,56 @@ class TextPane(QTextBrowser):
         super().paintEvent(event)
 
     def _paint_below(self, painter: QPainter, visible: QRectF) -> None:
-        colors = theme.colors()
         layout = self.document().documentLayout()
-        block = self.document().begin()
+        first = layout.hitTest(QPointF(0, max(visible.top() - 40, 0)), Qt.HitTestAccuracy.FuzzyHit)
+        block = self.document().findBlock(max(first, 0))
+        if block.previous().isValid():
+            block = block.previous()  # its quote's bar reaches down to the next block
         while block.isValid():
             rect = layout.blockBoundingRect(block)
             if rect.top() > visible.bottom() + 40:
                 break
             style = block.blockFormat()
-            if rect.bottom() >= visible.top() - 40:
-                if style.hasProperty(Property.CODE):
-                    painter.setPen(Qt.PenStyle.NoPen)
-                    painter.setBrush(QColor(colors.code))
-                    box = self._code_box(block)
-                    painter.drawRoundedRect(box, 8, 8)
-                    painter.setFont(theme.font(theme.SMALL))
-                    painter.setPen(QColor(colors.muted))
-                    header = QRectF(box.left() + CODE_PADDING, box.top() + 2, box.width() - 90, CODE_HEADER - 2)
-                    align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-                    painter.drawText(header, align, str(style.property(Property.LANGUAGE) or ""))
-                if style.hasProperty(Property.RULE):
-                    painter.setPen(QColor(colors.line))
-                    middle = round(rect.center().y()) + 0.5
-                    painter.drawLine(QPointF(0, middle), QPointF(self.viewport().width(), middle))
-                self._paint_quote(painter, block, rect)
-                self._paint_marker(painter, block, rect)
+            if style.hasProperty(Property.CODE):
+                self._paint_code(painter, block)
+            if style.hasProperty(Property.RULE):
+                painter.setPen(QColor(theme.colors().line))
+                middle = round(rect.center().y()) + 0.5
+                painter.drawLine(QPointF(style.leftMargin(), middle), QPointF(self.viewport().width(), middle))
+            self._paint_quote(painter, block, rect)
+            self._paint_marker(painter, block, rect)
             block = block.next()
         if self._caret:
             rect = QRectF(self.cursorRect(self._end_cursor()))
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.accent))
+            painter.setBrush(QColor(theme.colors().accent))
             painter.drawRoundedRect(QRectF(rect.left() + 2, rect.top() + 1, 3, rect.height() - 2), 1.5, 1.5)
 
+    def _paint_code(self, painter: QPainter, block: QTextBlock) -> None:
+        colors, box = theme.colors(), self._code_box(block)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colors.code))
+        painter.drawRoundedRect(box, 8, 8)
+        painter.setFont(theme.font(theme.SMALL))
+        painter.setPen(QColor(colors.muted))
+        header = QRectF(box.left() + CODE_PADDING, box.top() + 2, box.width() - 90, CODE_HEADER - 2)
+        align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        painter.drawText(header, align, str(block.blockFormat().property(Property.LANGUAGE) or ""))
+
     def _paint_quote(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
-        style = block.blockFormat()
-        depth = style.property(Property.QUOTE)
-        if not depth:
+        levels = block.blockFormat().property(Property.QUOTE) or []
+        if not levels:
             return
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.colors().line))
-        # The bar runs through the gap to the next block of the same quote.
+        # A bar runs through the gap to the next block of the same quote.
         after = block.next()
-        height = rect.height()
-        if after.isValid() and after.blockFormat().property(Property.QUOTE):
-            height = self.document().documentLayout().blockBoundingRect(after).top() - rect.top()
-        for level in range(int(depth)):
-            painter.drawRoundedRect(QRectF(self._side(level * INDENT + 4, 3), rect.top(), 3, height), 1.5, 1.5)
+        goes_on = (after.blockFormat().property(Property.QUOTE) or []) if after.isValid() else []
+        below = self.document().documentLayout().blockBoundingRect(after).top() if goes_on else rect.bottom()
+        for level in levels:
+            bottom = below if level in goes_on else rect.bottom()
+            bar = QRectF(self._side(level * INDENT + 4, 3), rect.top(), 3, bottom - rect.top())
+            painter.drawRoundedRect(bar, 1.5, 1.5)
 
     def _paint_marker(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
         marker = block.blockFormat().property(Property.MARKER)
@@ -243,9 +283,7 @@ class PlainPane(TextPane):
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.document().setDefaultFont(theme.font(1.06))
-        palette = self.palette()
-        palette.setColor(QPalette.ColorRole.Text, QColor(theme.colors().text))
+        self.restyle()
         self.setWordWrapMode(wrap_mode(text))  # before the first layout
         self.setPlainText(text)
         block = self.textCursor().blockFormat()
@@ -253,6 +291,13 @@ class PlainPane(TextPane):
         cursor = self.textCursor()
         cursor.select(cursor.SelectionType.Document)
         cursor.mergeBlockFormat(block)
+
+    def restyle(self) -> None:
+        """Take the theme's font and colours."""
+        self.document().setDefaultFont(theme.font(1.06))
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.Text, QColor(theme.colors().text))
+        self.setPalette(palette)
 
     def natural_width(self, limit: int) -> int:
         self.document().setTextWidth(-1)
