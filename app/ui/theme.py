@@ -54,7 +54,7 @@ LIGHT = Colors(
     background="#ffffff", side="#f4f5f7", panel="#fafbfc", line="#e1e4e9", text="#1d2129", muted="#5a6170",
     accent="#2f62e8", on_accent="#ffffff", accent_focus="#16389a",
     bubble="#eaf0fd", code="#f3f4f6", selected="#d9e3fb", hover="#e9ebef", found="#ffe9a8",
-    what_if="#838c99", ceiling="#aab1bc", good="#1a8553", warn="#8f5c00", bad="#c0312b",
+    what_if="#838c99", ceiling="#aab1bc", good="#157a4b", warn="#8f5c00", bad="#c0312b",
     keyword="#2457d6", string="#1c7347", number="#9a4b00", name="#7a3db8", comment="#646b77", tick="tick-white.svg",
 )  # fmt: skip
 DARK = Colors(

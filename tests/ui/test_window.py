@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -214,11 +214,29 @@ def test_text_can_be_read(colors: theme.Colors) -> None:
         assert contrast(c["muted"], c[ground]) >= 4.5, ground
     for shade in ("keyword", "string", "number", "name", "comment"):
         assert contrast(c[shade], c["code"]) >= 4.5, shade
-    for ground in ("background", "panel"):
-        for shade in ("accent", "bad", "warn"):
-            assert contrast(c[shade], c[ground]) >= 4.5, shade
-        assert contrast(c["what_if"], c[ground]) >= 3
+    for ground in ("background", "panel", "side"):  # links, verdicts, the chart's names
+        for shade in ("accent", "bad", "warn", "good"):
+            assert contrast(c[shade], c[ground]) >= 4.5, (shade, ground)
+        assert contrast(c["what_if"], c[ground]) >= 3, "lines, dots, the frames of boxes"
     assert contrast(c["on_accent"], c["accent"]) >= 4.5
+    assert contrast(c["text"], c["found"]) >= 7, "a hit of a search"
+    assert contrast(c["accent_focus"], c["accent"]) >= 1.8, "a ring around what is blue"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_what_the_palette_pairs_can_be_read(qtbot: QtBot, dark: bool) -> None:
+    """What Qt draws by itself: menus, fields, tool tips, selected text, what is disabled."""
+    theme.theme().force(dark)
+    palette, role = QApplication.palette(), QPalette.ColorRole
+    pairs = ((role.WindowText, role.Window), (role.Text, role.Base), (role.Text, role.AlternateBase),
+             (role.ButtonText, role.Button), (role.HighlightedText, role.Highlight), (role.PlaceholderText, role.Base),
+             (role.ToolTipText, role.ToolTipBase), (role.Link, role.Base), (role.LinkVisited, role.Base),
+             (role.BrightText, role.Window))  # fmt: skip
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
+        for above, below in pairs:
+            one, other = (palette.color(group, part).name() for part in (above, below))
+            assert contrast(one, other) >= 4.5, (group, above, below)
+    theme.theme().force(False)
 
 
 def test_dark_reaches_what_is_on_screen(bench: Bench) -> None:
