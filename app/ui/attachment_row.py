@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
+from app import attachments
 from app.attachments import Attachment
 from app.ui import formats, theme
 from app.ui.cards import small_label
@@ -17,14 +18,16 @@ GAP = 6
 
 
 class Chip(QWidget):
-    """One file. `removed`; `wanted_as_text`: it shall stand in the message's text instead."""
+    """One file; `block` is what it is within the message. `removed`; `wanted_as_text`: it shall stand in the message's
+    text instead.
+    """
 
     removed = Signal()
     wanted_as_text = Signal()
 
     def __init__(self, attachment: Attachment, parent: QWidget) -> None:
         super().__init__(parent)
-        self.attachment = attachment
+        self.attachment, self.block = attachment, attachments.block(attachment)
         row = QHBoxLayout(self)
         row.setContentsMargins(9, 3, 3, 3)
         row.setSpacing(6)
@@ -102,6 +105,10 @@ class AttachmentRow(QWidget):
     @property
     def attachments(self) -> tuple[Attachment, ...]:
         return tuple(chip.attachment for chip in self._chips)
+
+    @property
+    def blocks(self) -> list[str]:
+        return [chip.block for chip in self._chips]
 
     @property
     def chips(self) -> list[Chip]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from app import attachments
 from app import events as ev
 from app.ui.composer import Composer
 from app.ui.model_link import ModelLink
@@ -61,8 +60,7 @@ class Counting(QObject):
 
     def _texts(self) -> list[str]:
         """The files as they will stand in the message, then its text."""
-        files = [attachments.block(attachment) for attachment in self._composer.files.attachments]
-        return [*files, self._composer.edit.toPlainText().strip()]
+        return [*self._composer.files.blocks, self._composer.edit.toPlainText().strip()]
 
     def _show(self) -> None:
         """What is counted by now; the sum once all of it is, the last one until then."""

@@ -1,7 +1,8 @@
-"""Model folders and GGUF files dropped onto the window."""
+"""Model folders, GGUF files and texts dropped onto the window."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
@@ -14,14 +15,19 @@ MARGIN = 14
 
 
 class DropTarget(QWidget):
-    """Covers `window` while something is dragged over it that could be a model. `dropped(Path)` for each."""
+    """Covers `window` while something is dragged over it that could be a model, `dropped(Path)` for each, or, while
+    `takes_texts` says so, files that could go with a message: `texts_dropped(paths)`.
+    """
 
     dropped = Signal(object)
+    texts_dropped = Signal(list)
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._window = window
+        self._words = ""
+        self.takes_texts: Callable[[], bool] = lambda: False
         window.setAcceptDrops(True)
         window.installEventFilter(self)
         self.hide()
@@ -35,20 +41,24 @@ class DropTarget(QWidget):
                 QEvent.Type.Drop,
             ):
                 found = models_in(event.mimeData())
-                if found:
+                texts = files_in(event.mimeData()) if not found and self.takes_texts() else []
+                if found or texts:
                     event.acceptProposedAction()
                     if kind == QEvent.Type.DragEnter:
-                        self._cover()
+                        self._cover(self.tr("Drop it to add the model") if found else self.tr("Drop it to attach it"))
                     elif kind == QEvent.Type.Drop:
                         self.hide()
                         for path in found:
                             self.dropped.emit(path)
+                        if texts:
+                            self.texts_dropped.emit(texts)
                     return True
             elif kind == QEvent.Type.DragLeave:
                 self.hide()
         return False
 
-    def _cover(self) -> None:
+    def _cover(self, words: str) -> None:
+        self._words = words
         self.setGeometry(self._window.rect())
         self.show()
         self.raise_()
@@ -65,10 +75,15 @@ class DropTarget(QWidget):
             painter.drawRoundedRect(inner, 14, 14)
             painter.setPen(QColor(colors.text))
             painter.setFont(theme.font(1.3, bold=True))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.tr("Drop it to add the model"))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._words)
 
 
 def models_in(dragged: QMimeData) -> list[Path]:
     """The folders and GGUF files among what is dragged."""
     paths = [Path(url.toLocalFile()) for url in dragged.urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix.lower() == ".gguf" or path.is_dir()]
+
+
+def files_in(dragged: QMimeData) -> list[Path]:
+    """The files among what is dragged or pasted; whether one is a text shows when it is read."""
+    return [Path(url.toLocalFile()) for url in dragged.urls() if url.isLocalFile()]

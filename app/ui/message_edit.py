@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.ui import theme
-from app.ui.drop_target import models_in
+from app.ui.drop_target import files_in, models_in
 from app.ui.text_pane import wrap_mode
 
 MAX_LINES = 9
@@ -124,11 +123,6 @@ class MessageEdit(QTextEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.focus_changed.emit()
-
-
-def files_in(source: QMimeData) -> list[Path]:
-    """The files among what is dropped or pasted, models aside."""
-    return [Path(url.toLocalFile()) for url in source.urls() if url.isLocalFile()]
 
 
 def says_something(text: str) -> bool:

@@ -172,7 +172,7 @@ def installed(scene: Scene) -> None:
     window.resize(640, 480)
     scene.shoot("installed-tiny")
     window.resize(1280, 800)
-    window._drop_target._cover()
+    window._drop_target._cover("Drop it to add the model")
     scene.shoot("drop")
     window._drop_target.hide()
     page.on_this_computer.forget(home / "Models" / "Tiny-Base")

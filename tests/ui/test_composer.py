@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QInputMethodEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
@@ -156,6 +156,23 @@ def test_dropped_files_are_attached_and_a_model_is_the_windows(
     assert composer.edit.toPlainText() == ""
     data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
     assert not composer.edit.canInsertFromMimeData(data)
+
+
+def test_a_text_may_be_dropped_anywhere_beside_a_conversation(qtbot: QtBot, bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.txt"))])
+    place, actions, button = QPoint(20, 300), Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    nothing, window = Qt.KeyboardModifier.NoModifier, bench.window
+    window.on_models()
+    QApplication.sendEvent(window, QDragEnterEvent(place, actions, data, button, nothing))
+    assert not window._drop_target.isVisible()
+    window.on_to_chat()
+    QApplication.sendEvent(window, QDragEnterEvent(place, actions, data, button, nothing))
+    assert window._drop_target.isVisible()
+    QApplication.sendEvent(window, QDropEvent(QPointF(place), actions, data, button, nothing))
+    qtbot.waitUntil(lambda: bool(bench.composer.files.attachments))
+    assert not window._drop_target.isVisible()
 
 
 def test_what_cant_be_attached_says_why_and_keeps_the_rest(

@@ -389,7 +389,9 @@ def test_a_folder_of_models_and_one_without_any(shelf: Shelf, tiny: Path, tmp_pa
 
 
 def test_other_files_are_not_taken(bench: Bench, tmp_path: Path) -> None:
+    """Where there is no composer, which takes texts."""
     (tmp_path / "notes.txt").write_text("hello")
+    bench.window.on_models()
     assert not drop(bench.window, tmp_path / "notes.txt")
     assert not bench.window._drop_target.isVisible()
 
