@@ -145,6 +145,8 @@ class MainWindow(QMainWindow):
         self.models_page.left.connect(self.on_to_chat)
         self.pages.turned.connect(self.on_page_turned)
         self._drop_target.dropped.connect(self.on_dropped)
+        self._drop_target.takes_texts = self.takes_texts
+        self._drop_target.texts_dropped.connect(self.composer.add_files)
         self._news.load_wanted.connect(self.load_model)
         self.downloads_button.card.load_clicked.connect(self.load_model)
         self.downloads_button.card.account_clicked.connect(self.on_account)
@@ -241,6 +243,10 @@ class MainWindow(QMainWindow):
     def on_models(self) -> None:
         self.pages.show_models()
         self.models_page.begin(self.chat.scheme)
+
+    def takes_texts(self) -> bool:
+        """Whether there is a composer on screen that a text could be dropped for."""
+        return self.composer.isVisible()
 
     def on_dropped(self, path: Path) -> None:
         self.pages.show_models()
