@@ -193,7 +193,7 @@ def _device() -> str:
 def _kernels() -> str:
     from turboquant import backends, selftest
 
-    checks = list(selftest.run())
+    checks = list(selftest.run(seconds=60))  # a GPU's kernels are compiled at first use, for seconds each
     failed = [f"{check.operation} {check.case} (error {check.error:.1e})" for check in checks if not check.ok]
     if failed or not checks:
         raise SelftestError(f"{len(failed)} of {len(checks)} differ from the reference: {'; '.join(failed)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -45,6 +46,9 @@ def add_commands(commands: Any) -> None:
 
     command = commands.add_parser("selftest", help="every operation of this machine's backend against the reference")
     command.add_argument("--full", action="store_true", help="all head dims and widths, not the representative ones")
+    command.add_argument(
+        "--seconds", type=terminal.positive, help="begin no check later than so long after the start (no limit)"
+    )
     command.set_defaults(run=_selftest)
 
 
@@ -108,7 +112,7 @@ def _selftest(options: argparse.Namespace) -> int:
     from turboquant.version import __version__
 
     checks = []
-    for check in selftest.run(options.full):
+    for check in selftest.run(options.full, options.seconds or math.inf):
         checks.append(check)
         verdict = "ok" if check.ok else f"WRONG, at most {check.limit:.1g} is right"
         line = f"{check.operation:10}  {check.case:58}  {check.ms:8.2f} ms  error {check.error:7.1e}  {verdict}"

@@ -253,6 +253,19 @@ def test_prefill_over_packed_tokens_uses_rotated_rows(backend: GpuBackend, runs:
     assert relative(got, want) < 4e-3
 
 
+def test_prefill_over_keys_without_their_bias(backend: GpuBackend, runs: EmulatedLauncher) -> None:
+    cache, queries = random_cache("turbo4", 64, rows=12, dtype=mx.float16, batch=2)
+    kv = replace(cache.stretches(), key_bias=KeyBias(mx.random.normal((128,)) * 3, RoPE(64)))
+    got = backend.attend(queries, kv, 0.125, "causal", None)
+    assert runs.calls == ["rotate", "rotate", "dequantise", "rotate", "dequantise", "rotate"]  # and the bias
+    want = ReferenceBackend().attend(queries.astype(mx.float32), kv, 0.125, "causal", None)
+    assert relative(got, want) < 4e-3
+    for begin, end in ((0, 3), (2, 145), (60, 150)):
+        part = backend._rotated(kv, "keys", slice(1, 2), begin, end, mx.float32)
+        assert relative(part, ReferenceBackend()._rotated(kv, "keys", slice(1, 2), begin, end, mx.float32)) < 1e-5
+    assert not backend.notice
+
+
 def test_some_heads_alone_are_rotated_rightly(backend: GpuBackend, runs: EmulatedLauncher) -> None:
     cache, _ = random_cache("turbo3", 72, batch=2)
     for part in ("keys", "values"):

@@ -6,7 +6,7 @@ What passes is remembered (see verified.py); what doesn't is never called again,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import mlx.core as mx
@@ -14,8 +14,9 @@ import mlx.core as mx
 from turboquant.backends.decoding import FLOATS, Decoder, Runs, alike, calibration_of, shortened
 from turboquant.backends.reference import Part, ReferenceBackend, stretches_of
 from turboquant.backends.verified import Verified
-from turboquant.codec import Codec, Packed
+from turboquant.codec import MAX_NORM, Codec, Packed
 from turboquant.kernels import constants, specs
+from turboquant.kernels.specs import Kernel, Launch
 from turboquant.segments import PackedBuffer, Stretches
 from turboquant.split import AnyCodec
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 ENCODE_ERROR = 0.05  # of decoded vectors, relative: a code on a boundary may round either way
 ATTEND_ERROR = 0.02  # of outputs, relative, in the coarsest type that models use
+CALLS = 256  # of kernels over so many rows, kept
 SAMPLE = 2048  # rows that a check at first use looks at
 
 
@@ -37,6 +39,7 @@ class GpuBackend(ReferenceBackend):
         self._refused: set[str] = set()
         self._reference = ReferenceBackend()  # what kernels are compared with must not use kernels itself
         self._decoder = Decoder(runs)
+        self._calls: dict[tuple[str, Launch], Callable[..., list[mx.array]]] = {}
 
     # ------------------------------------------------------------------ encode
 
@@ -62,7 +65,7 @@ class GpuBackend(ReferenceBackend):
         inputs += [a for a in (offset, channel_scale, channel_order if part.split else None) if a is not None]
 
         def run() -> Packed:
-            words, norms = self._runs(kernel, specs.encode_launch(part, batch * heads * rows), inputs)
+            words, norms = self._call(kernel, specs.encode_launch(part, batch * heads * rows), inputs)
             return _packed(words, norms, x)
 
         def reference() -> Packed:
@@ -103,7 +106,7 @@ class GpuBackend(ReferenceBackend):
         inputs += [a for a in (offset, channel_scale, channel_order if parts[0].split else None) if a is not None]
 
         def run() -> tuple[Packed, Packed]:
-            made = self._runs(kernel, specs.encode_pair_launch(*parts, batch * heads * rows), inputs)
+            made = self._call(kernel, specs.encode_pair_launch(*parts, batch * heads * rows), inputs)
             return _packed(made[0], made[1], keys), _packed(made[2], made[3], values)
 
         def reference() -> tuple[Packed, Packed]:
@@ -131,7 +134,7 @@ class GpuBackend(ReferenceBackend):
 
         def run() -> mx.array:
             how = specs.dequantise_launch(part, FLOATS[dtype], batch * heads, rows)
-            (out,) = self._runs(kernel, how, [words, norms, dims, constants.decoding_array(codec)])
+            (out,) = self._call(kernel, how, [words, norms, dims, constants.decoding_array(codec)])
             return out.reshape(batch, heads, rows, codec.dim)
 
         def reference() -> mx.array:
@@ -148,7 +151,7 @@ class GpuBackend(ReferenceBackend):
         keys = part == "keys"
         calibration = calibration_of(kv.offsets, kv.channel_scale) if keys else 0
         halves = kv.offsets is None or kv.offsets.dtype == mx.float16
-        if not usable or calibration is None or not halves or (keys and kv.key_bias is not None):
+        if not usable or calibration is None or not halves:
             return super()._rotated(kv, part, heads, begin, end, dtype)
         words, norms = body.words.array, body.norms.array
         assert words is not None
@@ -178,13 +181,33 @@ class GpuBackend(ReferenceBackend):
 
         def run() -> mx.array:
             how = specs.dequantise_launch(spec, FLOATS[dtype], batch * count, end - begin)
-            (out,) = self._runs(kernel, how, inputs)
-            return out.reshape(batch, count, end - begin, codec.dim)
+            (out,) = self._call(kernel, how, inputs)
+            rows = out.reshape(batch, count, end - begin, codec.dim)
+            return self._with_bias(rows, kv, codec, heads, begin, end) if keys and kv.key_bias is not None else rows
 
         def reference() -> mx.array:
             return self._reference._rotated(kv, part, heads, begin, end, dtype)
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
+
+    def _with_bias(
+        self, rows: mx.array, kv: Stretches, codec: AnyCodec, heads: slice, begin: int, end: int
+    ) -> mx.array:
+        """Rotated keys begin..end, those of the body with the layer's key bias."""
+        assert kv.key_bias is not None
+        first, body = kv.first_keys.count, kv.body_keys.count
+        low, high = max(begin, first), min(end, first + body)
+        if low >= high:
+            return rows
+        start = kv.position - first
+        bias = kv.key_bias.rows(start + low, start + high, kv.tail_keys.view().shape[1])[:, heads]
+        bias = mx.broadcast_to(bias, (rows.shape[0], *bias.shape[1:]))
+        scale, order = (None if a is None else a[:, heads] for a in (kv.channel_scale, kv.channel_order))
+        turned = self._rotate(codec, bias, 1, scale, order, mx.float32)
+        within = slice(low - begin, high - begin)
+        sums = rows[:, :, within] + turned
+        rows[:, :, within] = mx.clip(sums, -MAX_NORM, MAX_NORM) if rows.dtype == mx.float16 else sums
+        return rows
 
     def _rotated_queries(self, queries: mx.array, kv: Stretches, heads: slice) -> mx.array:
         assert isinstance(kv.body_keys, PackedBuffer)
@@ -227,7 +250,7 @@ class GpuBackend(ReferenceBackend):
         inputs = [x, constants.integers(rows, per_head), constants.decoding_array(codec), *given]
 
         def run() -> mx.array:
-            (out,) = self._runs(kernel, specs.rotate_launch(part, FLOATS[dtype], rows), inputs)
+            (out,) = self._call(kernel, specs.rotate_launch(part, FLOATS[dtype], rows), inputs)
             return out.reshape(x.shape)
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
@@ -282,6 +305,20 @@ class GpuBackend(ReferenceBackend):
             raise ValueError("There is no decode kernel for this layer.")
         call, inputs = prepared
         return _stored(kv, call.function(*inputs))
+
+    def _call(self, kernel: Kernel, launch: Launch, inputs: Sequence[mx.array]) -> list[mx.array]:
+        """One dispatch. Calls are kept: MLX reads a kernel's whole text at each call that it hasn't traced."""
+        kind = kernel.name, launch
+        call = self._calls.get(kind)
+        if call is None:
+            if len(self._calls) >= CALLS:
+                self._calls.clear()
+
+            def run(*given: mx.array) -> list[mx.array]:
+                return self._runs(kernel, launch, given)
+
+            call = self._calls[kind] = self._runs.fuse(run)
+        return call(*inputs)
 
     # ------------------------------------------------------------------ trust
 
