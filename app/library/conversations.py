@@ -57,14 +57,14 @@ class Library:
         opened = open_database(self.path)
         self._db = opened.connection
         self.notice = opened.notice
-        self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
+        self._index = SearchIndex(self.path.with_name("search.db"), self._db)
+        if self.notice:
+            self._index.forget()
+        self._forget_deleted()
         self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
         self._listing = Listing(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
         self._take_in_left()
-        self._index = SearchIndex(self.path.with_name("search.db"), self._db)
-        if self.notice:
-            self._index.forget()
 
     def close(self) -> None:
         self._index.close()
@@ -202,6 +202,7 @@ class Library:
             if tree.leaf(message_id) != message_id:
                 raise KeyError(message_id)
             others = [other for other in tree.siblings(message_id) if other != message_id]
+            self._index.remove(self._places("id", message_id))
             self._db.execute("DELETE FROM messages WHERE id = ?", (message_id,))
             self._db.execute(
                 "UPDATE conversations SET leaf = ? WHERE id = ? AND leaf = ?",
@@ -334,6 +335,15 @@ class Library:
 
     def _tree(self, message: Message) -> Tree:
         return Tree(self._all_messages(message.conversation))
+
+    def _places(self, column: str, value: str) -> list[int]:
+        """What the search index knows messages by."""
+        return [seq for (seq,) in self._db.execute(f"SELECT seq FROM messages WHERE {column} = ?", (value,))]
+
+    def _forget_deleted(self) -> None:
+        for (conversation_id,) in self._db.execute("SELECT id FROM conversations WHERE deleted IS NOT NULL").fetchall():
+            self._index.remove(self._places("conversation", conversation_id))
+            self._db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
     def _take_in_left(self) -> None:
         """What a killed program left of a reply goes into the reply's row."""

@@ -6,27 +6,30 @@ The conversations are never at risk from it: it holds nothing that isn't in the 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import re
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 ROWS_AT_ONCE = 500  # messages that a call of `follow` takes in: a few milliseconds
 MARK, UNMARK = "\x02", "\x03"  # around a hit in a snippet; neither occurs in text
 _SNIPPET_WORDS = 16
-_SELECT = "SELECT seq, id, conversation, content, state, created FROM messages"
+_SELECT = (
+    "SELECT seq, id, conversation, parent, content, state, created FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
+)
 _LAYOUT = f"""
     CREATE VIRTUAL TABLE found USING fts5(
         message UNINDEXED, conversation UNINDEXED, content, tokenize = 'unicode61 remove_diacritics 2'
     );
     CREATE TABLE followed (seq INTEGER NOT NULL, message TEXT NOT NULL);
     INSERT INTO followed VALUES (0, '');
-    CREATE TABLE waiting (seq INTEGER PRIMARY KEY);
     PRAGMA user_version = {VERSION};
 """
 
@@ -60,13 +63,23 @@ class SearchIndex:
             self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
 
     def follow(self) -> bool:
-        """Take in some of the messages that it hasn't seen. Returns whether there may be more."""
+        """Take in some of the messages that it hasn't seen, up to a reply that streams. Returns whether there may be
+        more.
+        """
         try:
             return self._follow()
         except sqlite3.DatabaseError as error:
             log.warning("the search index is made anew: %s", error)
             self.forget()
             return self._follow()
+
+    def remove(self, places: Sequence[int]) -> None:
+        """Forget the messages of these `seq`, which are about to go."""
+        try:
+            self._remove(places)
+        except sqlite3.DatabaseError as error:
+            log.warning("the search index is made anew: %s", error)
+            self.forget()
 
     def find(self, text: str, limit: int = 200) -> list[Hit]:
         """The latest messages that hold every word of `text` (the last one may be a beginning), deleted ones left out.
@@ -105,24 +118,33 @@ class SearchIndex:
         db = self._opened()
         followed, last = db.execute("SELECT seq, message FROM followed").fetchone()
         known = self._messages.execute("SELECT id FROM messages WHERE seq = ?", (followed,)).fetchone()
-        if followed and (known is None or known["id"] != last):  # removed, or not the library that it knows
+        if followed and (known is None or known["id"] != last):  # not the library that it knows
             self.forget()
             return self._follow()
-        rows = self._messages.execute(
-            f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", (followed, ROWS_AT_ONCE)
-        ).fetchall()
-        waiting = [seq for (seq,) in db.execute("SELECT seq FROM waiting LIMIT ?", (ROWS_AT_ONCE,))]
-        rows += self._messages.execute(f"{_SELECT} WHERE seq IN ({','.join('?' * len(waiting))})", waiting).fetchall()
-        streaming = {row["seq"] for row in rows if row["state"] == "partial" and row["created"] >= self._since}
-        settled = [(row["id"], row["conversation"], row["content"]) for row in rows if row["seq"] not in streaming]
+        rows = self._messages.execute(_SELECT, (followed, ROWS_AT_ONCE)).fetchall()
+        settled = list(itertools.takewhile(self._is_settled, rows))
+        if len(settled) < len(rows) and settled and settled[-1]["id"] == rows[len(settled)]["parent"]:
+            settled.pop()  # with its reply, which streams: two writes would cost twice the pages
+        if settled:
+            with db:
+                db.executemany(
+                    "INSERT INTO found (rowid, message, conversation, content) VALUES (?, ?, ?, ?)",
+                    [(row["seq"], row["id"], row["conversation"], row["content"]) for row in settled],
+                )
+                db.execute("UPDATE followed SET seq = ?, message = ?", (settled[-1]["seq"], settled[-1]["id"]))
+        return len(settled) >= ROWS_AT_ONCE
+
+    def _is_settled(self, row: sqlite3.Row) -> bool:
+        return bool(row["state"] != "partial" or row["created"] < self._since)
+
+    def _remove(self, places: Sequence[int]) -> None:
+        db = self._opened()
         with db:
-            db.executemany("INSERT INTO found (message, conversation, content) VALUES (?, ?, ?)", settled)
-            db.executemany("DELETE FROM waiting WHERE seq = ?", [(seq,) for seq in waiting if seq not in streaming])
-            db.executemany("INSERT OR IGNORE INTO waiting VALUES (?)", [(seq,) for seq in streaming])
-            if rows:
-                newest = max((row["seq"], row["id"]) for row in rows)
-                db.execute("UPDATE followed SET seq = ?, message = ? WHERE seq < ?", (*newest, newest[0]))
-        return len(rows) - len(waiting) >= ROWS_AT_ONCE
+            db.executemany("DELETE FROM found WHERE rowid = ?", [(place,) for place in places])
+            (followed,) = db.execute("SELECT seq FROM followed").fetchone()
+            if followed in places:
+                newest = db.execute("SELECT rowid, message FROM found ORDER BY rowid DESC LIMIT 1").fetchone()
+                db.execute("UPDATE followed SET seq = ?, message = ?", newest or (0, ""))
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:

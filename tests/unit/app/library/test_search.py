@@ -128,3 +128,22 @@ def test_many_messages_are_taken_in_bit_by_bit(library: Library, monkeypatch: py
     assert [library.follow() for _ in range(3)] == [True, True, False]
     assert len(library.search("word")) == 7
     assert len(library.search("word", limit=2)) == 2
+
+
+def test_the_index_keeps_nothing_of_what_is_gone_and_isnt_made_anew_for_it(
+    library: Library, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = say(library, "a kept word")
+    gone = say(library, "a lost word", "another lost word")
+    removed = library.add_user_message(kept, "a removed word")
+    assert len(found(library, "word")) == 4
+    monkeypatch.setattr(search.SearchIndex, "forget", lambda index: pytest.fail("made anew"))
+    library.remove_message(removed.id)
+    assert library._index._opened().execute("SELECT count(*) FROM found").fetchone() == (3,)
+    library.add_user_message(kept, "a new word")  # in the row that is free again
+    assert len(found(library, "word")) == 4
+    library.delete(gone)
+    library.close()
+    with Library(path) as again:
+        assert found(again, "word") == ["a new [word]", "a kept [word]"]
+        assert again._index._opened().execute("SELECT count(*) FROM found").fetchone() == (2,)
