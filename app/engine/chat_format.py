@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app import thinking
@@ -60,14 +60,11 @@ class ChatFormat:
         self._control = re.compile("|".join(map(re.escape, marks))) if marks else None
         self.notice = self._try_out()
         self._switch, self.thinking = ("", None) if self.notice else self._find_switch()
-        self.end_tokens: frozenset[int] = frozenset()
-        self.stops: tuple[str, ...] = _PLAIN_STOPS if self.notice else ()
-        if not self.notice:
-            mark = self._end_mark(added)
-            if mark in added:
-                self.end_tokens = frozenset({added[mark]}) - kept
-            elif mark:
-                self.stops = (mark,)
+        once: list[Turn] = [("user", _ASKED), ("assistant", _ANSWERED)]
+        mark = "" if self.notice else self._end_mark(added, once)
+        self._inner_mark = "" if self.notice else self._end_mark(added, [*once, once[0]])
+        self.end_tokens = frozenset({added[mark]} if mark in added else ()) - kept
+        self.stops = _PLAIN_STOPS if self.notice else () if mark in ("", *added) else (mark,)
 
     def render(self, messages: Sequence[ChatMessage], params: GenerationParams) -> Rendered:
         """The transcript with the header of a reply behind it.
@@ -102,6 +99,25 @@ class ChatFormat:
             "Try another model.",
             repr(refused),
         ) from refused
+
+    def render_as_said(self, messages: Sequence[ChatMessage], params: GenerationParams, end: str) -> Rendered:
+        """With every reply as the model wrote it, thoughts and all, and the token `end` behind the last one: what a
+        cache holds that can't be cut back. The template sees placeholders, so it drops nothing. Raises as `render`.
+        """
+        said = {f"\ue000{place}\ue001": m.content for place, m in enumerate(messages) if m.role == "assistant"}
+        masked = [
+            replace(m, content=mask if m.content else "") if (mask := f"\ue000{place}\ue001") in said else m
+            for place, m in enumerate(messages)
+        ]
+        rendered = self.render(masked, params)
+        text, last = rendered.text, [mask for mask, content in said.items() if content][-1:]
+        for mask, content in said.items():
+            before, found, after = text.partition(mask)
+            if found:
+                if [mask] == last and end and self._inner_mark and after.startswith(self._inner_mark):
+                    after = end + after.removeprefix(self._inner_mark)
+                text = _without_answer_mark(before, content) + content + after
+        return Rendered(text, rendered.head)
 
     def _quoted(self, text: str) -> str:
         """The user's words, in which a special token is only spoken of: a file about models mustn't end the turn."""
@@ -153,9 +169,9 @@ class ChatFormat:
                 return name, plain == on
         return "", None
 
-    def _end_mark(self, added: dict[str, int]) -> str:
+    def _end_mark(self, added: dict[str, int], turns: Sequence[Turn]) -> str:
         """What the template writes behind a reply: an added token, or text that looks like a mark; else nothing."""
-        for form in _forms([("user", _ASKED), ("assistant", _ANSWERED)]):
+        for form in _forms(turns):
             try:
                 _, answered, after = self._apply(form, header=False).rpartition(_ANSWERED)
             except Exception:
@@ -182,6 +198,15 @@ class ChatFormat:
         """The token that the tokenizer puts before every text, written out."""
         first = list(self._tokenizer.encode("a"))[:1]
         return str(self._tokenizer.bos_token) if first == [self._tokenizer.bos_token_id] else ""
+
+
+def _without_answer_mark(before: str, content: str) -> str:
+    """What stands `before` a reply that begins with thoughts in a message of their own: no mark of an answer."""
+    for row in thinking.KNOWN:
+        if row.answer and content.startswith(row.opening) and before.endswith(row.answer):
+            shared = row.opening[: row.opening.find(">") + 1]
+            return before[: len(before) - len(row.answer) + max(0, row.answer.find(shared))]
+    return before
 
 
 def _is_part(token: str, row: thinking.Marks) -> bool:

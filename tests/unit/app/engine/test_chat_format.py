@@ -188,6 +188,19 @@ def test_earlier_thoughts_are_the_templates_affair(make: Make) -> None:
     assert "Hm?" not in text
 
 
+def test_replies_can_be_written_as_they_were_said(make: Make) -> None:
+    """For a cache that can't be cut back: thoughts that the template drops, and the very token that ended the reply."""
+    for name in ("DEEPSEEK_R1", "QWEN3", "KEEPS_THOUGHTS", "GEMMA", "LLAMA3", "PARTS"):
+        reply = "<think>\nWhat is it?\n</think>\n\n A heron. "
+        chat_format = make(ALL[name])
+        text = chat_format.render_as_said(transcript("hi", reply, "more"), BRIEF, "").text
+        usual = text_of(chat_format, "hi", "A heron.", "more")
+        assert text == usual.replace("A heron.", reply)
+    marked = "<|channel|>analysis<|message|>Hm?<|end|><|start|>assistant<|channel|>final<|message|>A heron."
+    text = make(templates.HARMONY).render_as_said(transcript("hi", marked, "more"), BRIEF, "<|return|>").text
+    assert f"<|start|>assistant{marked}<|return|><|start|>user" in text
+
+
 def test_marks_of_thoughts_stay_in_the_text_though_they_are_special_tokens(make: Make) -> None:
     harmony = make(templates.HARMONY)
     written = "<|channel|>analysis<|message|>Hm?<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
