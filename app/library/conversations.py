@@ -343,7 +343,7 @@ class Library:
     def _forget_deleted(self) -> None:
         for (conversation_id,) in self._db.execute("SELECT id FROM conversations WHERE deleted IS NOT NULL").fetchall():
             self._index.remove(self._places("conversation", conversation_id))
-            self._db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
 
     def _take_in_left(self) -> None:
         """What a killed program left of a reply goes into the reply's row."""

@@ -61,6 +61,11 @@ class Answering(QObject):
         """The conversation in which a reply is being made; empty while there is none."""
         return self._turn.conversation_id if self._turn else ""
 
+    @property
+    def reply(self) -> str | None:
+        """The message that is being written."""
+        return self._turn.reply.id if self._turn else None
+
     def begin(self, reply: Message, status: str) -> None:
         """The engine is asked for this one next; `status` says what it waits for. See `show`."""
         self._turn, self._view = Turn(reply.conversation, reply, status=status), None

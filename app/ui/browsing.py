@@ -125,8 +125,7 @@ class Browsing(QObject):
         self._sidebar.show_hits(self._library.search(text))
 
     def on_hit_chosen(self, conversation_id: str, message_id: str) -> None:
-        if conversation_id != self._chat.current:
-            self._chat.open(conversation_id)
+        self._chat.open_at(conversation_id, message_id)
 
     def on_follow(self) -> None:
         """Take what is new into the search index, a little at a time; what is being searched for may be in it."""

@@ -101,13 +101,14 @@ class CacheView(QObject):
         if event.conversation_id == self._current:
             self._panel.engagement.set_layers(event.layers)
 
-    def measured(self, event: ev.MemorySample, context_tokens: int) -> None:
+    def measured(self, event: ev.MemorySample, context_tokens: int, message: str | None) -> None:
+        """`message` is the last of the branch whose cache that is."""
         if not event.tokens:
             return
         history = self.history(event.conversation_id)
         history.curves = dict(event.curves)
         if history.add(Point.of(event)):
-            self._unsaved.append((event, self._library.leaf(event.conversation_id)))
+            self._unsaved.append((event, message))
         if event.conversation_id == self._current:
             self._panel.show_sample(event, context_tokens)
             if event.conversation_id == self._reading:

@@ -127,6 +127,16 @@ class Chat(QObject):
         self.restore_cache()
         self.list_changed.emit()
 
+    def open_at(self, conversation_id: str, message_id: str) -> None:
+        """Show this message of a conversation, in whichever branch it is."""
+        branch = self._library.messages(conversation_id)
+        elsewhere = message_id not in {message.id for message in branch}
+        if elsewhere and self._writing.now(partial(self.said.show, message_id)):
+            self._cache.branched(conversation_id)
+        if elsewhere or conversation_id != self.current:
+            self.open(conversation_id)
+        self._transcript.reveal(lambda item: item.property(MESSAGE) == message_id)
+
     def show_branch(self) -> None:
         """The conversation on screen goes on, or another of its branches is shown: what is new of it is made anew."""
         before, (messages, versions) = self._shown, self._library.branch(self.current)
@@ -353,7 +363,8 @@ class Chat(QObject):
         self._notices.show_notice(notice)
 
     def _memory_sample(self, event: ev.MemorySample) -> None:
-        self._cache.measured(event, self._context_tokens())
+        reply = self.answering.reply if self.answering.conversation == event.conversation_id else None
+        self._cache.measured(event, self._context_tokens(), reply or self._library.leaf(event.conversation_id))
         if event.conversation_id == self.current:
             self._composer.set_context(event.tokens, self._context_tokens())
         if not self.answering.conversation:

@@ -13,6 +13,7 @@ from app.ui.messages import EmptyState
 
 COLUMN_WIDTH = 720
 SIDE_MARGIN = 32
+SPACING = 18
 # A long conversation is built from its end; earlier pieces are built when the reader scrolls towards them.
 FIRST_PAGE = 40
 PAGE = 30
@@ -33,7 +34,7 @@ class Transcript(QScrollArea):
         self._column = QWidget(self)
         self._column.setObjectName("transcriptColumn")
         self._layout = QVBoxLayout(self._column)
-        self._layout.setSpacing(18)
+        self._layout.setSpacing(SPACING)
         self._layout.addStretch(1)
         self.setWidget(self._column)
         self._items: list[QWidget] = []
@@ -104,6 +105,16 @@ class Transcript(QScrollArea):
         if old and makers:
             self._following, self._anchor = False, (self._items[place], at)
         self._update_empty()
+
+    def reveal(self, wanted: Callable[[QWidget], bool]) -> QWidget | None:
+        """Bring the piece that is `wanted` to the top of the view, building earlier ones until it is found."""
+        while (item := next(filter(wanted, self._items), None)) is None and self._earlier:
+            self._build_earlier(PAGE)
+        if item is not None:
+            self._following, self._anchor = False, (item, SPACING)
+            self._layout.activate()
+            self._move_to(item.y() - SPACING)
+        return item
 
     def items(self) -> list[QWidget]:
         return list(self._items)

@@ -448,3 +448,18 @@ def test_the_place_that_is_read_stays_where_it_is(three: Bench) -> None:
     after = three.items(ReplyView)[4].mapTo(three.transcript.viewport(), QPoint(0, 0)).y()
     assert len(three.said()) == 8
     assert abs(after - before) <= 1
+
+
+def test_a_search_finds_its_message_in_whichever_branch_it_is(three: Bench) -> None:
+    for number in range(60):
+        three.say(f"number {number}")
+    conversation, needle = three.chat.current, three.library.messages(three.chat.current)[4].id
+    again(three, 0)
+    three.chat.new()
+    three.window.sidebar.hit_chosen.emit(conversation, needle)
+    three.rest()
+    assert len(three.library.messages(conversation)) == 2 * 63
+    (bubble,) = (item for item in three.items(UserBubble) if tools(item).message_id == needle)
+    assert bubble.text == "c"
+    view = three.transcript.viewport()
+    assert view.rect().contains(bubble.mapTo(view, QPoint(bubble.width() // 2, 10)))
