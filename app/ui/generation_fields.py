@@ -169,7 +169,7 @@ class TextField(Field):
         self._fit()
 
     def _fit(self) -> None:
-        self.text.setFixedHeight(self._lines * self.text.fontMetrics().lineSpacing() + 18)
+        self.text.setFixedHeight(self._lines * self.text.fontMetrics().lineSpacing() + 24)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

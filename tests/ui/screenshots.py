@@ -1,8 +1,13 @@
-"""`python -m tests.ui.screenshots DIR [chat|models]`: the window in its states, light and dark, with scripted parts."""
+"""`python -m tests.ui.screenshots DIR [chat|composer|models|desktop|german]`: the window in its states, light and dark.
+
+Engine and hub are scripted.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,8 +17,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import AppError
-from app.ui import theme
-from tests.ui import screenshots_models
+from app.ui import language, theme
+from tests.ui import screenshots_composer, screenshots_desktop, screenshots_models
 from tests.ui.scene import FILLER, Scene
 
 
@@ -118,12 +123,21 @@ def play(folder: Path) -> None:
 def main() -> None:
     app = QApplication(sys.argv)
     theme.theme()
-    folder, parts = Path(sys.argv[1]), sys.argv[2:] or ["chat", "models"]
+    language.install(app, "en")
+    folder, parts = Path(sys.argv[1]), sys.argv[2:] or ["chat", "composer", "models", "desktop", "german"]
     folder.mkdir(parents=True, exist_ok=True)
-    if "chat" in parts:
-        play(folder)
-    if "models" in parts:
-        screenshots_models.play(Scene(folder))
+    for part in parts:
+        os.environ["TURBOQUANT_HOME"] = tempfile.mkdtemp(prefix="turboquant-screenshots-")  # nothing of the part before
+        if part == "chat":
+            play(folder)
+        elif part == "composer":
+            screenshots_composer.play(Scene(folder))
+        elif part == "models":
+            screenshots_models.play(Scene(folder))
+        elif part == "desktop":
+            screenshots_desktop.play(Scene(folder))
+        else:
+            screenshots_desktop.german(folder)
     app.quit()
 
 
