@@ -45,6 +45,6 @@ bench:
 	$(SETUP) --starter
 	@$(PY) -m turboquant bench
 
-screenshots:  ## docs/screenshots, light and dark
+screenshots:  ## every page in its states, light and dark, in screenshots/
 	$(SETUP) --starter --extras dev
-	@$(PY) -m tests.ui.screenshots docs/screenshots
+	@$(PY) -m tests.ui.screenshots screenshots

@@ -78,7 +78,7 @@ class About(QDialog):
             self.tr("Its source: the Python files of app and turboquant in the program's folder"),
         ]
         self.facts.setText("\n".join(lines))
-        self.adjustSize()
+        self.setFixedHeight(self.heightForWidth(self.width()))
         self.show()
         self.raise_()
         self.activateWindow()
