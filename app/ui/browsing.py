@@ -127,6 +127,10 @@ class Browsing(QObject):
     def on_hit_chosen(self, conversation_id: str, message_id: str) -> None:
         self._chat.open_at(conversation_id, message_id)
 
+    def stop(self) -> None:
+        """The library is about to be closed."""
+        self._follow_timer.stop()
+
     def on_follow(self) -> None:
         """Take what is new into the search index, a little at a time; what is being searched for may be in it."""
         more = self._library.follow()

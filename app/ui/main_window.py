@@ -355,6 +355,7 @@ class MainWindow(QMainWindow):
     def close_library(self) -> None:
         """Write down what the engine said last. Nothing may be shown after this."""
         self.chat.on_save()
+        self.browsing.stop()
         self._library.close()
 
 
