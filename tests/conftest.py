@@ -36,6 +36,8 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     # Python has found its own temporary folder above and stays there.
     (_CACHE / _worker).mkdir(parents=True, exist_ok=True)
     os.environ |= {"TMPDIR": str(_CACHE / _worker), "NUMBA_CACHE_DIR": str(_CACHE / _worker / "numba")}
+    # There is a worker a core: more threads of BLAS would only wait for each other.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
     from tests.faults.hub import LoopbackHub

@@ -19,6 +19,7 @@ from turboquant import plan
 from turboquant.errors import UnsupportedModel
 from turboquant.report import layer_bytes
 from turboquant.schemes import NONE, Scheme, parse
+from turboquant.split import uniform_note
 from turboquant.trace import LENGTHS, CacheTrace, Traces, examine
 
 PREFILL_STEP = 2048  # tokens that mlx-lm prefills at once
@@ -30,7 +31,8 @@ class LayerForecast:
 
     `kind`: attention, sliding window, latents or state; joined by " + " where one layer has several. `kv_heads`,
     `key_dim`, `value_dim`: 0 without keys and values. `window`: how many of the newest tokens it keeps, 0 for all.
-    `used_bytes` counts the tokens held, `allocated_bytes` their buffers with capacity.
+    `used_bytes` counts the tokens held, `allocated_bytes` their buffers with capacity. `note`: what isn't as usual in
+    how it packs, as far as its shape says.
     """
 
     index: int
@@ -43,6 +45,7 @@ class LayerForecast:
     reason: str
     used_bytes: int
     allocated_bytes: int
+    note: str = ""
 
 
 def inspect_config(
@@ -125,6 +128,7 @@ def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: in
         reason if scheme.compresses else "",
         used,
         allocated,
+        "" if reason else uniform_note(main.key_dim, scheme.key_bits),
     )
 
 

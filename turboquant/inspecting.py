@@ -73,7 +73,7 @@ def _alike(layers: list[dict[str, Any]]) -> terminal.Rows:
             "scheme": layer["scheme"] or "",
             "used": _mib(layer["used_bytes"]),
             "allocated": _mib(layer["allocated_bytes"]),
-            "stays raw because": layer["reason"],
+            "stays raw because, or note": layer["reason"] or layer["note"],
         }
         for layer, places in ((dict(row), places) for row, places in rows.items())
     ]

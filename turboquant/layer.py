@@ -14,7 +14,7 @@ from turboquant.key_bias import KeyBias
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
-from turboquant.split import SplitCodec, can_split, split_key_codec
+from turboquant.split import SplitCodec, split_key_codec, uniform_note
 
 NAMES = ("first_keys", "first_values", "body_keys", "body_values", "tail_keys", "tail_values")
 
@@ -111,8 +111,8 @@ class Layer:
         """Why keys aren't split although the policy would (split.py); empty where they are, or none is packed yet."""
         if not self.can_pack or self.scheme.key_bits not in self.policy.split:
             return ""
-        if self.shape and not can_split(self.shape[2]):
-            return f"keys stay uniform: half of {self.shape[2]} channels can't be rotated"
+        if self.shape and (note := uniform_note(self.shape[2], self.scheme.key_bits)):
+            return note
         if not self.body_keys.count or isinstance(cast(PackedBuffer, self.body_keys).codec, SplitCodec):
             return ""
         if self.calibration.channel_scale is None:

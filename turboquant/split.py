@@ -140,6 +140,13 @@ def can_split(dim: int) -> bool:
     return True
 
 
+def uniform_note(dim: int, bits: int) -> str:
+    """Why keys of `dim` channels at `bits` bits stay uniform though keys of that width can be split; else empty."""
+    if bits not in WIDTHS or can_split(dim):
+        return ""
+    return f"keys stay uniform: half of {dim} channels can't be rotated"
+
+
 def norms_of(norms: mx.array) -> tuple[mx.array, mx.array]:
     """The upper's and the lower's norm (float32) of stored ones (uint16)."""
     high, low = (norms >> 8).astype(mx.float32), (norms & 255).astype(mx.float32)

@@ -38,6 +38,8 @@ def check(caches: list[Any], config: dict[str, Any], scheme: str) -> None:
     for cache, verdict, told in zip(caches, plan.describe(caches), layers, strict=True):
         if scheme != "none":
             assert (told.scheme, told.reason) == (verdict.scheme, verdict.reason)
+        if told.note or "rotated" in verdict.note:
+            assert told.note == verdict.note
         assert told.allocated_bytes == pytest.approx(cache.nbytes, rel=0.05)
     measured = report.measure(caches)
     assert sum(layer.allocated_bytes for layer in layers) == pytest.approx(measured.allocated_bytes, rel=0.05)
@@ -56,6 +58,19 @@ def test_bytes_of_windows_worth_packing_are_foretold(name: str, scheme: str) -> 
     caches = filled(name, scheme, sliding_window=256)
     assert all(verdict.scheme == scheme for verdict in plan.describe(caches))
     check(caches, families.config(name, sliding_window=256), scheme)
+
+
+def test_keys_that_cannot_be_split_are_noted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """38 channels can be rotated, half of them can't."""
+    config = {**families.config("qwen2"), "hidden_size": 152}
+    caches = filled("qwen2", "turbo3", hidden_size=152)
+    check(caches, config, "turbo3")
+    told = inspect.inspect_config(config, "turbo3", TOKENS, dtype=mx.float32)
+    assert {layer.note for layer in told} == {"keys stay uniform: half of 38 channels can't be rotated"}
+    assert not any(layer.note for layer in inspect.inspect_config(config, "turbo0v4", TOKENS))
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert main(["inspect", str(tmp_path)]) == 0
+    assert "half of 38 channels" in capsys.readouterr().out
 
 
 def test_a_large_model_costs_neither_memory_nor_random_numbers() -> None:
