@@ -48,7 +48,6 @@ def shipped() -> list[Licence]:
 
 def installed() -> list[Licence]:
     """What the installed packages say of themselves: the project's requirements, and all that these require."""
-    own = (_ROOT / "LICENSE").read_text("utf-8") if (_ROOT / "LICENSE").exists() else ""
     text = Path(sysconfig.get_path("stdlib"), "LICENSE.txt")
     python = Licence(
         "Python", sys.version.split()[0], "PSF-2.0", text.read_text("utf-8", "replace") if text.exists() else ""
@@ -70,7 +69,7 @@ def installed() -> list[Licence]:
             if canonicalize_name((needed := Requirement(line)).name) not in found and _applies(needed, wanted.extras)
         ]
     others = sorted(found.values(), key=lambda licence: licence.name.casefold())
-    return [Licence("TurboQuant Chat", version(), "Apache-2.0", own), *others]
+    return [Licence("TurboQuant Chat", version(), "Apache-2.0", _kept("Apache-2.0")), *others]
 
 
 def collect(folder: Path) -> None:
@@ -105,16 +104,21 @@ def _licence(package: Distribution) -> Licence:
     short = stated if 0 < len(stated) <= _LONGEST and "\n" not in stated else ", ".join(kinds)
     texts = [file.read_text("utf-8") for file in package.files or () if _is_licence(file)]
     text = "\n\n".join(text.strip() for text in texts if text)
-    return Licence(meta["Name"], package.version, short, text or _common_text(short))
+    authors = ", ".join(line for key in ("Author", "Author-email") for line in meta.get_all(key) or ())
+    return Licence(meta["Name"], package.version, short, text or _common_text(short, authors))
 
 
-def _common_text(short: str) -> str:
+def _common_text(short: str, authors: str) -> str:
     """The text of a licence that a package only names."""
     if "LGPL-3.0" in short:  # it is the GPL's, with less
-        files = [paths.RESOURCES / "licences" / f"{name}-3.0.txt" for name in ("LGPL", "GPL")]
-    else:
-        files = [_ROOT / "LICENSE"] if "Apache" in short else []
-    return "\n\n".join(file.read_text("utf-8").strip() for file in files)
+        return "\n\n".join(_kept(name) for name in ("LGPL-3.0", "GPL-3.0"))
+    if "Apache" in short:
+        return _kept("Apache-2.0")
+    return f"Copyright (c) {authors}\n\n{_kept('MIT')}" if short.startswith("MIT") else ""
+
+
+def _kept(name: str) -> str:
+    return (paths.RESOURCES / "licences" / f"{name}.txt").read_text("utf-8").strip()
 
 
 def _is_licence(file: PurePosixPath) -> bool:

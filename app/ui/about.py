@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QLabel,
     QListWidget,
@@ -24,12 +23,13 @@ from app.events import ModelInfo
 from app.licences import Licence
 from app.ui import theme
 from app.ui.cards import small_label
+from app.ui.dialog import Dialog
 from app.ui.model_button import BACKENDS
 from app.version import version
 from app.work.tasks import Tasks
 
 
-class About(QDialog):
+class About(Dialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("About TurboQuant Chat"))
@@ -79,19 +79,15 @@ class About(QDialog):
         ]
         self.facts.setText("\n".join(lines))
         self.setFixedHeight(self.heightForWidth(self.width()))
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        self.bring_up()
 
     def on_licences(self) -> None:
         if self.licences is None:
             self.licences = Licences(self)
-        self.licences.show()
-        self.licences.raise_()
-        self.licences.activateWindow()
+        self.licences.bring_up()
 
 
-class Licences(QDialog):
+class Licences(Dialog):
     """A list of packages; beside it the text of the one that is chosen."""
 
     def __init__(self, parent: QWidget) -> None:

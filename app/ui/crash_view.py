@@ -7,7 +7,6 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QLabel,
     QMessageBox,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.ui import theme
+from app.ui.dialog import Dialog
 
 
 class CrashNotice(QMessageBox):
@@ -45,7 +45,7 @@ class CrashNotice(QMessageBox):
         self.folder_button.clicked.connect(self.folder_wanted)
 
 
-class ReportView(QDialog):
+class ReportView(Dialog):
     def __init__(self, report: Path, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Crash report"))

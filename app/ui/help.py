@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import crashes, paths
 from app.ui.about import About
@@ -40,7 +40,7 @@ class Help(QObject):
     def on_shortcuts(self) -> None:
         if self.shortcuts is None:
             self.shortcuts = Shortcuts(self._actions, self._window)
-        _show(self.shortcuts)
+        self.shortcuts.bring_up()
 
     def on_log_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(paths.logs_dir())))
@@ -57,10 +57,4 @@ class Help(QObject):
         """The newest one."""
         if found := crashes.reports(paths.logs_dir()):
             self.report = ReportView(found[0], self._window)
-            _show(self.report)
-
-
-def _show(dialog: QDialog) -> None:
-    dialog.show()
-    dialog.raise_()
-    dialog.activateWindow()
+            self.report.bring_up()

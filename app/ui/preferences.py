@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -20,13 +18,14 @@ from PySide6.QtWidgets import (
 from app.settings import Settings
 from app.ui import theme
 from app.ui.appearance import Appearance
+from app.ui.dialog import Dialog
 from app.ui.hub_link import Hub
 from app.ui.preference_pages import GeneralPage, ModelsPage
 
 LIST_WIDTH = 190
 
 
-class Preferences(QDialog):
+class Preferences(Dialog):
     """`add_page` puts another page at the end; `begin(name)` shows one of them."""
 
     def __init__(self, settings: Settings, appearance: Appearance, hub: Hub, parent: QWidget) -> None:
@@ -81,19 +80,9 @@ class Preferences(QDialog):
     def begin(self, name: str) -> None:
         self.list.setCurrentRow(self._names.index(name))
         self.models.account.begin()
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        self.bring_up()
         self.list.setFocus()
 
     def on_theme_changed(self) -> None:
         for row, icon in enumerate(self._icons):
             self.list.item(row).setIcon(theme.icon(icon))
-
-    def event(self, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
-            if control and event.key() in (Qt.Key.Key_W, Qt.Key.Key_Comma):
-                self.close()
-                return True
-        return super().event(event)

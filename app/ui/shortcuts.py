@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.ui import theme
 from app.ui.actions import Actions
+from app.ui.dialog import Dialog
 
 Native = QKeySequence.SequenceFormat.NativeText
 
 
-class Shortcuts(QDialog):
+class Shortcuts(Dialog):
     """Two columns of groups."""
 
     def __init__(self, actions: Actions, parent: QWidget) -> None:

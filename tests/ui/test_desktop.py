@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,6 +65,16 @@ def test_mac_roles_are_set(bench: Bench) -> None:
     assert a.preferences.menuRole() == role.PreferencesRole
     others = [action for action in bench.window.actions() if action not in (a.about, a.quit, a.preferences)]
     assert all(action.menuRole() == role.NoRole for action in others), "else Qt guesses from the words"
+
+
+def test_a_mac_has_a_menu_bar(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "darwin")
+        bench = start(load=False)
+    menus = [action.text() for action in bench.window.menuBar().actions()]
+    assert menus == ["File", "Edit", "View", "Chat", "Model", "Help"]
+    assert bench.window.tool_bar.menu_button is None
+    assert bench.window.actions_.minimize.shortcut() == QKeySequence("Ctrl+M")
 
 
 def test_every_entry_of_the_menus_does_something(bench: Bench) -> None:
@@ -368,7 +379,8 @@ def test_every_package_has_its_licence_and_a_bundle_carries_them(
     assert licences.shipped() == found
 
 
-def test_dialogs_close_with_escape(start: Start) -> None:
+@pytest.mark.parametrize("keys", [(Key.Key_Escape, Mod.NoModifier), (Key.Key_W, Mod.ControlModifier)])
+def test_dialogs_close_with_the_keyboard(start: Start, keys: tuple[Qt.Key, Qt.KeyboardModifier]) -> None:
     bench = start(FakeEngine())
     bench.window.actions_.about.trigger()
     bench.window.actions_.shortcuts.trigger()
@@ -376,5 +388,8 @@ def test_dialogs_close_with_escape(start: Start) -> None:
     opened = [w for w in bench.window.findChildren(QDialog) if w.isVisible() and not isinstance(w, CrashNotice)]
     assert len(opened) == 3
     for dialog in opened:
-        QTest.keyClick(dialog, Key.Key_Escape)
+        dialog.activateWindow()
+        QApplication.processEvents()
+        QTest.keyClick(dialog, *keys)
         assert not dialog.isVisible(), dialog.windowTitle()
+    assert bench.window.isVisible()
