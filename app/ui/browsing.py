@@ -20,8 +20,11 @@ FOLLOW_MS = 20  # between two steps of the search index; each takes a few millis
 
 
 class Browsing(QObject):
-    """`chat_wanted`: the chat comes on screen, whatever is there. `titled(title)` of the conversation in it."""
+    """`opening`: the chat comes on screen, whatever is there; `chat_wanted`: with the focus in the message.
+    `titled(title)` of the conversation in it.
+    """
 
+    opening = Signal()
     chat_wanted = Signal()
     titled = Signal(str)
 
@@ -86,6 +89,7 @@ class Browsing(QObject):
         self.chat_wanted.emit()
 
     def on_conversation_chosen(self, conversation_id: str) -> None:
+        self.opening.emit()
         self._chat.open(conversation_id)
 
     def on_next(self) -> None:
@@ -125,6 +129,7 @@ class Browsing(QObject):
         self._sidebar.show_hits(self._library.search(text))
 
     def on_hit_chosen(self, conversation_id: str, message_id: str) -> None:
+        self.opening.emit()
         self._chat.open_at(conversation_id, message_id)
 
     def stop(self) -> None:
