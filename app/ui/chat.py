@@ -181,13 +181,13 @@ class Chat(QObject):
         if reply is not None:
             self._composer.clear()
             self.drafting.flush()
-            if not self.current:
-                self.generation.adopt(reply.conversation)
             self.generate(reply)
 
     def generate(self, reply: Message, anew: bool = False) -> None:
         """Have the message answered that `reply` stands behind. `anew`: what stands before it looks different too."""
         self.answering.begin(reply, self._first_status())
+        if reply.conversation != self.current:  # it has just been made, and goes on with what was chosen here
+            self.generation.adopt(reply.conversation)
         if anew or reply.conversation != self.current:
             self.open(reply.conversation)
         else:

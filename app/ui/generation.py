@@ -78,7 +78,7 @@ class Generation(QObject):
         self.changed.emit()
 
     def adopt(self, conversation_id: str) -> None:
-        """The conversation on screen goes on as this one, which has just been made."""
+        """What is on screen goes on as this conversation, which has just been made."""
         self._conversation = conversation_id
         self._write()
 
@@ -138,7 +138,7 @@ class Generation(QObject):
         name = name.strip()
         if self._change(partial(self._library.profiles.save, name, dict(self.chosen))):
             self._used = name
-            self.changed.emit()
+            self._changed()
 
     def rename(self, name: str, new: str) -> None:
         new = new.strip()

@@ -187,6 +187,20 @@ def test_settings_belong_to_their_conversation(settings: Settings) -> None:
     assert bench.chat.generation.params_of(bench.library.conversations()[0].id).temperature in (0.3, 0.6)
 
 
+def test_a_message_that_moves_to_a_new_conversation_takes_the_settings_along(start: Callable[..., Bench]) -> None:
+    bench = start(FakeEngine(context=64))
+    bench.say("first")
+    bench.chat.generation.set("system_prompt", "Be brief.")
+    one = bench.chat.current
+    bench.say("word " * 80)
+    bench.engine.context = 8192
+    bench.chat.choices.on_move_to_new()
+    bench.rest()
+    assert bench.chat.current != one
+    assert bench.engine.received[-1].params.system_prompt == "Be brief."
+    assert bench.library.generation(bench.chat.current) == bench.library.generation(one)
+
+
 def test_profiles_are_made_applied_changed_renamed_and_deleted(settings: Settings) -> None:
     panel, generation = settings.panel, settings.bench.chat.generation
     settings.type("temperature", "0.3")
@@ -215,9 +229,13 @@ def test_profiles_are_made_applied_changed_renamed_and_deleted(settings: Setting
     settings.menu()["New conversations begin with “Quiet && calm”"]()
     settings.bench.chat.new()
     assert generation.chosen == {"temperature": 0.4}
+    settings.type("top_k", "2")
+    settings.menu()["Save the changes to “Quiet && calm”"]()
+    settings.bench.chat.new()
+    assert generation.chosen == {"temperature": 0.4, "top_k": 2}
     settings.menu()["Delete “Quiet && calm”"]()
     assert (generation.profiles, generation.for_new) == ([], {})
-    assert generation.chosen == {"temperature": 0.4}, "the conversation keeps its settings"
+    assert generation.chosen == {"temperature": 0.4, "top_k": 2}, "the conversation keeps its settings"
     assert [text for text in settings.bench.window.notices.texts() if "is deleted" in text]
 
 
