@@ -1,13 +1,14 @@
-"""The kernels are text that is compiled where it runs; numba's loops want their source, by which it knows its cache."""
+"""The GPU's kernels are text that is compiled where it runs. The CPU's come as libraries: see turboquant_chat.spec."""
 
+import sys
+
+from PyInstaller.depend.bindepend import resolve_library_path
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
-hiddenimports = collect_submodules("turboquant")
-datas = collect_data_files("turboquant")
-module_collection_mode = {"turboquant.backends.cpu_kernels": "py"}
-if __import__("sys").platform == "linux":
+hiddenimports = collect_submodules("turboquant", filter=lambda name: ".cpu_kernels." not in name)
+datas = collect_data_files("turboquant", excludes=["**/__pycache__"])
+binaries = []
+if sys.platform == "linux":
+    hiddenimports += [f"turboquant.backends.cpu_kernels.{name}" for name in ("layout", "loops", "prebuilt")]
     # MLX's Linux wheel links the slow reference BLAS; turboquant loads this one by its name, before MLX.
-    from PyInstaller.depend.bindepend import resolve_library_path
-
-    found = resolve_library_path("libopenblas.so.0")
-    binaries = [(found, ".")]
+    binaries += [(resolve_library_path("libopenblas.so.0"), ".")]

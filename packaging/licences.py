@@ -1,0 +1,121 @@
+"""The licences of everything that a bundle carries, into its resources/licences/licences.json, which About shows.
+
+What Python packages say of themselves app.licences reads; here comes what no package tells: Qt, the model, the bundle's
+start, and the system's libraries on the machine that built it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import distribution
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from app import paths  # noqa: E402
+from app.engine import starter  # noqa: E402
+from app.licences import Licence, installed  # noqa: E402
+
+NOT_CARRIED = {"llvmlite"}  # it made the CPU's loops; of numba, small parts are in them
+QT_WORDS = """Qt is used under the GNU Lesser General Public License, version 3. Its libraries are plain shared
+libraries in the folder {folder} of the program: put libraries of your own with the same interface in their place, and
+the program uses them. Qt's source is at https://download.qt.io/official_releases/qt/, that of PySide at
+https://download.qt.io/official_releases/QtForPython/.
+
+"""
+MIT = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> list[Licence]:
+    """All licences, the program's own first. `libraries`: those of the system's that the bundle carries.
+
+    Raises ValueError for one without a text: it may not be passed on like that.
+    """
+    found = [_complete(licence) for licence in installed() if licence.name not in NOT_CARRIED]
+    qt = distribution("PySide6-Essentials").version
+    folder = "PySide6/Qt/lib"
+    texts = [(paths.RESOURCES / "licences" / f"{name}-3.0.txt").read_text("utf-8") for name in ("LGPL", "GPL")]
+    found.append(Licence("Qt", qt, "LGPL-3.0-only", QT_WORDS.format(folder=folder) + "\n\n".join(texts)))
+    found.append(Licence(starter.NAME, "", "Apache-2.0", (ROOT / "LICENSE").read_text("utf-8")))
+    start = distribution("pyinstaller")
+    text = next(file.read_text("utf-8") for file in start.files or () if file.name == "COPYING.txt")
+    words = "GPL-2.0-or-later WITH Bootloader-exception"
+    found.append(Licence("PyInstaller (the bundle's start)", start.version, words, str(text)))
+    if platform == "linux":
+        icu = (paths.RESOURCES / "licences" / "ICU.txt").read_text("utf-8")
+        found.append(Licence("ICU (with Qt)", "73", "Unicode-3.0", icu))
+    found += _of_system(libraries)
+    without = [licence.name for licence in found if not licence.text.strip()]
+    if without:
+        raise ValueError(f"No licence text was found for {', '.join(without)}.")
+    return [found[0], *sorted(found[1:], key=lambda licence: licence.name.casefold())]
+
+
+def write(folder: Path, licences: list[Licence]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    document = json.dumps([asdict(licence) for licence in licences], indent=1, ensure_ascii=False)
+    (folder / "licences.json").write_text(document, "utf-8")
+
+
+def _complete(licence: Licence) -> Licence:
+    if licence.text or not licence.licence.startswith("MIT"):
+        return licence
+    author = distribution(licence.name).metadata.get("Author") or f"the authors of {licence.name}"
+    return Licence(licence.name, licence.version, licence.licence, f"Copyright (c) {author}\n\n{MIT}")
+
+
+def _of_system(libraries: Iterable[Path]) -> list[Licence]:
+    """Of Debian's packages that these files came from: their copyright files. Others keep theirs elsewhere: by file."""
+    packages: dict[str, str] = {}
+    for library in libraries:
+        package = _package(library)
+        if package is None:
+            raise ValueError(f"{library} belongs to no package of this system: its licence can't be told.")
+        packages.setdefault(*package)
+    found = []
+    for name, version in sorted(packages.items()):
+        text = Path(f"/usr/share/doc/{name}/copyright").read_text("utf-8", errors="replace")
+        kinds = dict.fromkeys(re.findall(r"^License: *(\S[^\n]*)", text, re.MULTILINE))
+        words = ", ".join(kinds) if 0 < len(kinds) <= 3 else "several" if kinds else "see the text"
+        found.append(Licence(f"{name} (Debian)", version, words, _with_common(text)))
+    return found
+
+
+def _package(library: Path) -> tuple[str, str] | None:
+    """(name, version) of the installed package that owns this file."""
+    for path in (library, library.resolve()):
+        for place in (path, Path("/usr") / str(path).lstrip("/")):  # /lib is /usr/lib, and dpkg knows one of them
+            done = subprocess.run(["dpkg-query", "-S", str(place)], capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                name = done.stdout.splitlines()[0].rpartition(": ")[0].split(", ")[0]
+                version = subprocess.run(
+                    ["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True, check=True
+                ).stdout
+                return name.split(":")[0], version
+    return None
+
+
+def _with_common(text: str) -> str:
+    """Debian's copyright files point to texts in a folder of the system that a bundle's user may not have."""
+    names = sorted(set(re.findall(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", text)))
+    files = [Path("/usr/share/common-licenses") / name for name in names]
+    more = [f"---- {file.name}\n\n{file.read_text('utf-8', errors='replace')}" for file in files if file.exists()]
+    return "\n\n".join([text, *more])
