@@ -96,7 +96,12 @@ class Generation(QObject):
         self.apply({field: value for field, value in self.chosen.items() if field != name})
 
     def apply(self, chosen: Chosen) -> None:
-        self.chosen = dict(chosen)
+        """All of it at once. A profile whose settings these were is the one that is changed now."""
+        current = self.profile
+        self._choose(chosen, current.name if current else "")
+
+    def _choose(self, chosen: Chosen, used: str) -> None:
+        self.chosen, self._used = dict(chosen), used
         self._write()
         self.changed.emit()
 
@@ -122,8 +127,7 @@ class Generation(QObject):
     def use(self, name: str) -> None:
         """Apply a profile; without a name, what the model has by itself."""
         found = next((profile for profile in self.profiles if profile.name == name), None)
-        self._used = name if found else ""
-        self.apply(found.chosen if found else {})
+        self._choose(found.chosen if found else {}, name if found else "")
 
     def hindrance(self, name: str, instead_of: str = "") -> str:
         """Why a profile can't be called so; empty when it can. `instead_of`: the one that is renamed."""
