@@ -47,6 +47,7 @@ class DownloadsCard(QFrame):
         column.addLayout(head)
         self._scroll = QScrollArea(self)
         self._scroll.setObjectName("popoverScroll")
+        self._scroll.setAccessibleName(self.tr("Downloads"))
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

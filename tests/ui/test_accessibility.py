@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 
 from app.errors import AppError
+from app.hub_events import Download
 from app.ui import reading_order
 from tests.ui.conftest import Bench
 
@@ -173,6 +174,30 @@ def test_the_dialogs(bench: Bench, tmp_path: Path, qtbot: object) -> None:
         QApplication.processEvents()
         assert all(entry.name for entry in heard(dialog)), heard(dialog)
         dialog.close()
+
+
+def test_the_popovers(bench: Bench) -> None:
+    bench.say("Hello")
+    bench.window.reply_settings.on_open()
+    QApplication.processEvents()
+    settings = bench.window.reply_settings.panel
+    assert settings.isVisible()
+    assert all(entry.name for entry in heard(settings)), heard(settings)
+    settings.close()
+    bench.window.hub.ask(Download("mlx-community/Qwen3-1.7B-4bit"))
+    bench.rest()
+    bench.window.downloads_button.click()
+    QApplication.processEvents()
+    card = bench.window.downloads_button.card
+    assert card.isVisible()
+    assert all(entry.name for entry in heard(card)), heard(card)
+    card.close()
+    bench.engine.refused.add("/models/Big-70B")
+    bench.window.load_model("/models/Big-70B")
+    bench.rest()
+    assert bench.window.guard.box is not None
+    assert all(entry.name for entry in heard(bench.window.guard.box))
+    bench.window.guard.box.reject()
 
 
 @pytest.mark.parametrize("forward", [True, False])
