@@ -1,7 +1,7 @@
 """The licences of the program and of everything that comes with it.
 
-A bundle carries them in resources/licences/licences.json, which `python -m app.licences FOLDER` writes; from a checkout
-they are read from the installed packages' own metadata.
+A bundle carries them in resources/licences/licences.json, which packaging/licences.py writes; from a checkout they are
+read from the installed packages' own metadata.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import sys
 import sysconfig
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 
@@ -72,13 +72,6 @@ def installed() -> list[Licence]:
     return [Licence("TurboQuant Chat", version(), "Apache-2.0", _kept("Apache-2.0")), *others]
 
 
-def collect(folder: Path) -> None:
-    """Write what is installed into `folder`, for a bundle."""
-    folder.mkdir(parents=True, exist_ok=True)
-    listed = [asdict(licence) for licence in installed()]
-    paths.write_atomic(folder / _FILE, json.dumps(listed, indent=1, ensure_ascii=False).encode())
-
-
 def _requirements() -> list[Requirement]:
     """The project's own, with the extras that aren't for developers."""
     try:
@@ -125,7 +118,3 @@ def _is_licence(file: PurePosixPath) -> bool:
     """A text in the package's metadata folder, or at its top, whose name says so."""
     inside = any(part.endswith(".dist-info") for part in file.parts) or len(file.parts) <= 2
     return inside and file.suffix not in (".py", ".pyc", ".pyi") and file.name.casefold().startswith(_NAMES)
-
-
-if __name__ == "__main__":
-    collect(Path(sys.argv[1]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -373,7 +375,8 @@ def test_every_package_has_its_licence_and_a_bundle_carries_them(
 ) -> None:
     found = licences.installed()
     assert all(entry.text and entry.licence for entry in found), [e.name for e in found if not e.text]
-    licences.collect(tmp_path / "licences")
+    (tmp_path / "licences").mkdir()
+    (tmp_path / "licences" / "licences.json").write_text(json.dumps([asdict(entry) for entry in found]))
     monkeypatch.setattr(licences.paths, "RESOURCES", tmp_path)
     monkeypatch.setattr(licences, "installed", lambda: pytest.fail("a bundle has no packages to read"))
     assert licences.shipped() == found
