@@ -792,6 +792,10 @@
         <source>Drop it to add the model</source>
         <translation>Loslassen fügt das Modell hinzu</translation>
     </message>
+    <message>
+        <source>Drop it to attach it</source>
+        <translation>Loslassen hängt sie an</translation>
+    </message>
 </context>
 <context>
     <name>EmptyState</name>
@@ -1742,10 +1746,6 @@
     <message>
         <source>Edit this message</source>
         <translation>Diese Nachricht bearbeiten</translation>
-    </message>
-    <message>
-        <source>With {0}</source>
-        <translation>Mit {0}</translation>
     </message>
     <message>
         <source>Cancel</source>
