@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, 
 
 from app import attachments
 from app.ui import theme
-from app.ui.cards import small_label
+from app.ui.attachment_row import AttachmentRow
 from app.ui.message_edit import MessageEdit, says_something
 
 
@@ -31,7 +31,11 @@ class MessageEditor(QWidget):
         column.setSpacing(8)
         self.edit = _Edit(self)
         self.edit.setAccessibleName(self.tr("Edit this message"))
-        words, self._files = attachments.split(text)
+        words, files = attachments.split(text)
+        self.files = AttachmentRow(self)
+        self.files.set_all(files)
+        self.files.changed.connect(self.on_text_changed)
+        self.files.wanted_as_text.connect(self.edit.insert)
         self.edit.wrap_for(words)
         self.edit.setPlainText(words)
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
@@ -40,13 +44,11 @@ class MessageEditor(QWidget):
         self.edit.textChanged.connect(self.on_text_changed)
         self.edit.focus_changed.connect(self.update)
         self.setFocusProxy(self.edit)
+        column.addWidget(self.files)
         column.addWidget(self.edit)
         row = QHBoxLayout()
         row.setSpacing(8)
-        names = self.tr("With {0}").format(", ".join(file.name for file in self._files)) if self._files else ""
-        note = small_label(names, self)
-        note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        row.addWidget(note, 1)
+        row.addStretch()
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.setToolTip(self.tr("Leave the message as it was (Esc)"))
         self.cancel.clicked.connect(self.on_cancel)
@@ -63,13 +65,13 @@ class MessageEditor(QWidget):
 
     @property
     def text(self) -> str:
-        """The whole message, with the files that it had."""
-        return attachments.join(self.edit.toPlainText().strip(), self._files)
+        """The whole message, with its files."""
+        return attachments.join(self.edit.toPlainText().strip(), self.files.attachments)
 
     def on_text_changed(self) -> None:
         self.edit.wrap_for(self.edit.toPlainText())
         self.save.setEnabled(says_something(self.text))
-        self.changed.emit(self.message_id, attachments.join(self.edit.toPlainText(), self._files))
+        self.changed.emit(self.message_id, attachments.join(self.edit.toPlainText(), self.files.attachments))
 
     def on_save(self) -> None:
         if says_something(self.text):

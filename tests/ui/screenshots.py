@@ -1,6 +1,6 @@
-"""`python -m tests.ui.screenshots DIR [chat|composer|models|desktop|german]`: the window in its states, light and dark.
+"""`python -m tests.ui.screenshots DIR [chat|branches|composer|models|desktop|german]`: the window in its states.
 
-Engine and hub are scripted.
+Light and dark. Engine and hub are scripted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.errors import AppError
 from app.ui import language, theme
-from tests.ui import screenshots_composer, screenshots_desktop, screenshots_models
+from tests.ui import screenshots_branches, screenshots_composer, screenshots_desktop, screenshots_models
 from tests.ui.scene import FILLER, Scene
 
 
@@ -124,12 +124,14 @@ def main() -> None:
     app = QApplication(sys.argv)
     theme.theme()
     language.install(app, "en")
-    folder, parts = Path(sys.argv[1]), sys.argv[2:] or ["chat", "composer", "models", "desktop", "german"]
+    folder, parts = Path(sys.argv[1]), sys.argv[2:] or ["chat", "branches", "composer", "models", "desktop", "german"]
     folder.mkdir(parents=True, exist_ok=True)
     for part in parts:
         os.environ["TURBOQUANT_HOME"] = tempfile.mkdtemp(prefix="turboquant-screenshots-")  # nothing of the part before
         if part == "chat":
             play(folder)
+        elif part == "branches":
+            screenshots_branches.play(Scene(folder))
         elif part == "composer":
             screenshots_composer.play(Scene(folder))
         elif part == "models":
