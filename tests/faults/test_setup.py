@@ -284,3 +284,10 @@ def test_an_unsuitable_python_is_told_which_is_needed(
 
 def test_an_old_python_can_read_the_program_that_tells_it() -> None:
     ast.parse(PROGRAM.read_text(), feature_version=(3, 8))
+
+
+def test_what_takes_minutes_says_how_far_it_is(program: types.ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-c", "for number in range(45): print(number)"]
+    code, output = program._output(command, title="Checking …", counted="operations checked")
+    assert (code, len(output.splitlines())) == (0, 45)
+    assert capsys.readouterr().out.splitlines() == ["Checking …", "  20 operations checked", "  40 operations checked"]
