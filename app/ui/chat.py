@@ -62,7 +62,7 @@ class Chat(QObject):
         self._writing = Writing(library, notices, self)
         self.generation = Generation(library, self._writing, models, notices, self)
         self.drafting = Drafting(library, self._writing, composer, self)
-        self._counting = Counting(composer, engine, models, self)
+        self._counting = Counting(composer, engine, models, self.generation, self)
         composer.earlier = self._said_by_user
         self._cache = CacheView(library, self._writing, panel, notices, self)
         self.answering = Answering(library, self._writing, self._cache, panel, self)

@@ -48,6 +48,7 @@ class Composer(QWidget):
         self._generating = False
         self._used = self._room = 0  # tokens
         self._tokens: int | None = None
+        self._ahead = 0
         self._refusal = QTimer(self, singleShot=True, interval=REFUSAL_MS)
         self._refusal.timeout.connect(self.on_refusal_over)
         column = QVBoxLayout(self)
@@ -150,9 +151,14 @@ class Composer(QWidget):
         self._used, self._room = used_tokens, context_tokens
         self._update()
 
-    def set_tokens(self, tokens: int | None, of_files: Sequence[int | None] = ()) -> None:
-        """What the message takes, and each of its files; None: not counted yet."""
-        self._tokens = tokens
+    @property
+    def used_tokens(self) -> int:
+        """What the model holds of this conversation."""
+        return self._used
+
+    def set_tokens(self, tokens: int | None, of_files: Sequence[int | None] = (), ahead: int = 0) -> None:
+        """What the message takes, and each of its files; None: not counted yet. `ahead`: what is read before it."""
+        self._tokens, self._ahead = tokens, ahead
         self.files.show_tokens(of_files)
         self._update()
 
@@ -174,7 +180,8 @@ class Composer(QWidget):
         used, room = formats.count(self._used), formats.count(self._room)
         if not self._tokens:
             return self.tr("Context {0} of {1}").format(used, room), "muted"
-        tokens, left = self.tr("{0} tokens").format(formats.count(self._tokens)), self._room - self._used - self._tokens
+        tokens = self.tr("{0} tokens").format(formats.count(self._tokens))
+        left = self._room - self._used - self._ahead - self._tokens
         if left < 0:
             return self.tr("{0} · {1} more than the context has room for").format(tokens, formats.count(-left)), "bad"
         if left < min(LEAST_ROOM, self._room // 8):

@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app import events as ev
 from app.ui.composer import Composer
+from app.ui.generation import Generation
 from app.ui.model_link import ModelLink
 from app.ui.turn import EngineLink
 
@@ -14,11 +15,15 @@ KEPT = 64  # counts of files
 
 
 class Counting(QObject):
-    """A file is counted once, the text anew each time that typing pauses."""
+    """A file is counted once, the text anew each time that typing pauses. What the model reads before a first message,
+    the system prompt, takes room too.
+    """
 
-    def __init__(self, composer: Composer, engine: EngineLink, models: ModelLink, parent: QObject) -> None:
+    def __init__(
+        self, composer: Composer, engine: EngineLink, models: ModelLink, generation: Generation, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._composer, self._engine, self._models = composer, engine, models
+        self._composer, self._engine, self._models, self._generation = composer, engine, models, generation
         self._known: dict[str, int] = {}  # text → tokens, of files and of the text as it is
         self._asked: dict[int, str] = {}  # request → text
         self._requests = 0
@@ -26,6 +31,7 @@ class Counting(QObject):
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
         self._timer.timeout.connect(self.on_pause)
         composer.edited.connect(self._timer.start)
+        generation.changed.connect(self._timer.start)
         models.changed.connect(self.on_model_changed)
         engine.event_emitted.connect(self.on_engine_event)
 
@@ -59,12 +65,13 @@ class Counting(QObject):
                 self._show()
 
     def _texts(self) -> list[str]:
-        """The files as they will stand in the message, then its text."""
-        return [*self._composer.files.blocks, self._composer.edit.toPlainText().strip()]
+        """The files as they will stand in the message, its text, what is read before it."""
+        ahead = "" if self._composer.used_tokens else self._generation.params.system_prompt.strip()
+        return [*self._composer.files.blocks, self._composer.edit.toPlainText().strip(), ahead]
 
     def _show(self) -> None:
         """What is counted by now; the sum once all of it is, the last one until then."""
         counts = [self._known.get(text) if text else 0 for text in self._texts()]
         complete = [count for count in counts if count is not None]
         if len(complete) == len(counts):
-            self._composer.set_tokens(sum(complete), counts[:-1])
+            self._composer.set_tokens(sum(complete[:-1]), counts[:-2], complete[-1])

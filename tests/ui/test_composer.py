@@ -295,6 +295,17 @@ def test_the_messages_tokens_are_said_and_what_they_leave(start: Callable[..., B
     assert bench.composer.note == "Context 0 of 1,000"
 
 
+def test_a_system_prompt_takes_room_before_the_first_message(start: Callable[..., Bench]) -> None:
+    bench = start(FakeEngine(context=1000))
+    bench.chat.generation.set("system_prompt", "word " * 100)
+    bench.type("one two three")
+    assert counted(bench) == "3 tokens · 897 left"
+    bench.say("hello")
+    used = bench.composer.used_tokens
+    bench.type("one two three")
+    assert counted(bench) == f"3 tokens · {1000 - used - 3} left", "by then it is among what the model holds"
+
+
 def test_a_file_is_counted_once_and_the_text_when_typing_pauses(bench: Bench) -> None:
     bench.composer.files.add(NOTE)
     for text in ("a", "a b", "a b c"):
