@@ -12,13 +12,13 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
 from app import generation as settings
 from app import paths
-from app.events import MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
+from app.events import SchemeSwitched, SnapshotSaved, TurnFinished
 from app.library import titles
 from app.library.database import open_database
 from app.library.drafts import Drafts
@@ -35,15 +35,15 @@ from app.library.records import (
     read_point,
     read_switch,
 )
+from app.library.samples import Sample, thinned
 from app.library.search import Hit, SearchIndex
 from app.library.streaming import Streaming
-from app.library.tree import Tree
+from app.library.talk import Talk
 
 log = logging.getLogger(__name__)
 
 # Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
 MAX_SAMPLES = 2000
-REPLY_SAMPLES = 60  # about so many of one reply are stored
 
 
 class Library:
@@ -62,7 +62,7 @@ class Library:
             self._index.forget()
         self._forget_deleted()
         self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
-        self._listing = Listing(self._db)
+        self._listing, self._talk = Listing(self._db), Talk(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
         self._take_in_left()
 
@@ -154,7 +154,8 @@ class Library:
 
     def edit(self, message: Message, content: str) -> Message:
         """Say something else in a user message's place: a new branch; the old one stays."""
-        made = self._add(message.conversation, "user", content, "complete", self._tree(message).parent(message.id), "")
+        parent = self._talk.tree(message.conversation).parent(message.id)
+        made = self._add(message.conversation, "user", content, "complete", parent, "")
         if message.starts_context:
             self.start_context(made.id)
         return made
@@ -198,7 +199,7 @@ class Library:
         """
         with _transaction(self._db):
             message = self.message(message_id)
-            tree = self._tree(message)
+            tree = self._talk.tree(message.conversation)
             if tree.leaf(message_id) != message_id:
                 raise KeyError(message_id)
             others = [other for other in tree.siblings(message_id) if other != message_id]
@@ -216,7 +217,7 @@ class Library:
 
     def show(self, conversation_id: str, message_id: str) -> None:
         """Show the branch with this message, to the end that it had when it was shown last. Raises KeyError."""
-        tree = Tree(self._all_messages(conversation_id))
+        tree = self._talk.tree(conversation_id)
         leaf = tree.leaf(message_id)
         branch = tree.branch(leaf)
         with _transaction(self._db):
@@ -236,7 +237,7 @@ class Library:
         made = None if row is None else read_message(row)
         if made is None:
             raise KeyError(message_id)
-        return made
+        return self._as_far(made)
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The branch that is shown, from its first message to the leaf.
@@ -250,8 +251,8 @@ class Library:
         """The branch that is shown, and for each of its messages that has others in its place all of these, the
         oldest first.
         """
-        tree = Tree(self._all_messages(conversation_id))
-        branch = tree.branch(self.conversation(conversation_id).leaf)
+        tree = self._talk.tree(conversation_id)
+        branch = [self._as_far(message) for message in tree.branch(self.conversation(conversation_id).leaf)]
         places = {message.id: tree.siblings(message.id) for message in branch}
         return branch, {message: others for message, others in places.items() if len(others) > 1}
 
@@ -267,13 +268,13 @@ class Library:
 
     # ------------------------------------------------------------ the chart's history
 
-    def record_samples(self, samples: Sequence[tuple[MemorySample, str | None]]) -> None:
+    def record_samples(self, samples: Sequence[Sample]) -> None:
         """Store measured points in one transaction, each with the last message of the branch that it was measured in.
         Collect those of a reply: every call writes pages. What a curve doesn't need is left out.
         """
         if not samples:
             return
-        samples = [kept for _, run in groupby(samples, _run) for kept in _bends(list(run))]
+        samples = list(thinned(samples))
         with _transaction(self._db):
             self._db.executemany(
                 "INSERT INTO samples (conversation, tokens, used_bytes, scheme, message) "
@@ -326,15 +327,10 @@ class Library:
 
     # ------------------------------------------------------------
 
-    def _all_messages(self, conversation_id: str) -> list[Message]:
-        """Of all branches, in the order in which they were written."""
-        rows = self._db.execute("SELECT * FROM messages WHERE conversation = ? ORDER BY seq", (conversation_id,))
-        made = [made for row in rows if (made := read_message(row)) is not None]
-        texts = {message.id: self._streaming.text(message.id) for message in made if message.state == "partial"}
-        return [replace(message, content=texts.get(message.id) or message.content) for message in made]
-
-    def _tree(self, message: Message) -> Tree:
-        return Tree(self._all_messages(message.conversation))
+    def _as_far(self, message: Message) -> Message:
+        """With what is in a file of its own while it streams."""
+        text = self._streaming.text(message.id) if message.state == "partial" else None
+        return replace(message, content=text) if text else message
 
     def _places(self, column: str, value: str) -> list[int]:
         """What the search index knows messages by."""
@@ -389,24 +385,6 @@ class Library:
             f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
             (conversation_id, conversation_id, width),
         )
-
-
-def _run(sample: tuple[MemorySample, str | None]) -> tuple[str, str | None]:
-    return sample[0].conversation_id, sample[1]
-
-
-def _bends(samples: list[tuple[MemorySample, str | None]]) -> list[tuple[MemorySample, str | None]]:
-    """The last of each stretch of tokens, and those behind which the cache got smaller or changed its scheme."""
-    tokens = [sample.tokens for sample, _ in samples]
-    width = (max(tokens) - min(tokens)) // REPLY_SAMPLES + 1
-    kept = [
-        one
-        for one, (after, _) in pairwise(samples)
-        if one[0].tokens // width != after.tokens // width
-        or one[0].used_bytes > after.used_bytes
-        or one[0].scheme != after.scheme
-    ]
-    return [*kept, samples[-1]]
 
 
 @contextmanager

@@ -262,3 +262,14 @@ def test_pinned_conversations_come_first(library: Library) -> None:
     assert library.conversation(first).pinned
     library.pin(first, False)
     assert [c.id for c in library.conversations()] == [third, second, first]
+
+
+def test_of_a_long_reply_the_curves_bends_are_stored(library: Library) -> None:
+    conversation = library.create("turbo4").id
+    measured = [sample(conversation, n, 10 * n, "none") for n in range(500)]
+    measured += [sample(conversation, n, 3 * n) for n in range(499, 1000)]
+    library.record_samples([(one, "r") for one in measured])
+    kept = [(point.tokens, point.used_bytes) for point in library.samples(conversation)]
+    assert len(kept) <= 70
+    assert {(499, 4990), (999, 2997)} <= set(kept), "where it falls, and its end"
+    assert max(b - a for (a, _), (b, _) in pairwise([(0, 0), *kept])) <= 20

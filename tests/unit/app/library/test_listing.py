@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.events import MemorySample
-from app.library import listing
+from app.library import listing, touched
 from app.library.conversations import Library
 
 
@@ -29,7 +29,7 @@ def same(library: Library) -> bool:
 
 
 def test_it_follows_every_change(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_TOUCHED", 5)
+    monkeypatch.setattr(touched, "MOST", 5)
     rng = random.Random(1)
     ids = [library.create("turbo4").id for _ in range(12)]
     for _ in range(150):
