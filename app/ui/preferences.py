@@ -31,7 +31,7 @@ class Preferences(Dialog):
     def __init__(self, settings: Settings, appearance: Appearance, hub: Hub, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Preferences"))
-        self.resize(760, 520)
+        self.resize(840, 540)
         self.setMinimumSize(560, 360)
         self.list = QListWidget(self)
         self.list.setObjectName("preferenceList")

@@ -140,26 +140,34 @@ class ResultDelegate(QStyledItemDelegate):
 
 def _draw(painter: QPainter, area: QRect, text: str, marks: Sequence[tuple[int, int]], font: QFont,
           lines: int) -> None:  # fmt: skip
-    """`text` in a few lines, its marks in the colour of a hit; what has no room is left out."""
-    layout = QTextLayout(text, font)
-    option = QTextOption(Qt.AlignmentFlag.AlignLeading)
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-    layout.setTextOption(option)
+    """`text` in a few lines, its marks in the colour of a hit; what has no room ends in an ellipsis."""
+    starts = _lay_out(QTextLayout(text, font), area.width(), lines)
+    rest = QFontMetrics(font).elidedText(text[starts[-1] :], Qt.TextElideMode.ElideRight, area.width())
+    layout = QTextLayout(text[: starts[-1]] + rest, font)
     hit = QTextCharFormat()
     hit.setForeground(QColor(theme.colors().text))
     hit.setBackground(QColor(theme.colors().found))
-    layout.setFormats([_range(start, length, hit) for start, length in marks])
-    layout.beginLayout()
+    room = len(layout.text())
+    layout.setFormats([_range(start, min(length, room - start), hit) for start, length in marks if start < room])
+    _lay_out(layout, area.width(), lines)
+    layout.draw(painter, QPointF(area.topLeft()))
+
+
+def _lay_out(layout: QTextLayout, width: int, lines: int) -> list[int]:
+    """Break the text into so many lines at most. Returns where each begins."""
+    option = QTextOption(Qt.AlignmentFlag.AlignLeading)
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    layout.setTextOption(option)
+    starts: list[int] = []
     y = 0.0
-    for _ in range(lines):
-        line = layout.createLine()
-        if not line.isValid():
-            break
-        line.setLineWidth(area.width())
+    layout.beginLayout()
+    while len(starts) < lines and (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
         line.setPosition(QPointF(0, y))
         y += line.height()
+        starts.append(line.textStart())
     layout.endLayout()
-    layout.draw(painter, QPointF(area.topLeft()))
+    return starts or [0]
 
 
 def _range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:

@@ -288,6 +288,12 @@ def _style_sheet(c: Colors) -> str:
     #preferenceList::item {{ padding: 7px 8px; border-radius: 7px; color: {c.text}; }}
     #plainList::item {{ padding: 3px 6px; border-radius: 5px; color: {c.text}; }}
     #preferenceList::item:selected, #plainList::item:selected {{ background: {c.selected}; color: {c.text}; }}
+    QDialog QTreeView {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 7px; outline: none;
+        padding: 2px; }}
+    QDialog QTreeView::item {{ padding: 4px; color: {c.text}; }}
+    QDialog QTreeView::item:selected {{ background: {c.selected}; color: {c.text}; }}
+    QDialog QHeaderView {{ background: transparent; border: none; border-bottom: 1px solid {c.line}; }}
+    QDialog QHeaderView::section {{ background: transparent; border: none; color: {c.muted}; padding: 5px 4px; }}
     QDialog QPlainTextEdit {{ background: {c.background}; color: {c.text}; border: none; }}
     #modelsPage, #modelDetail, #modelDetailBody {{ background: {c.background}; border: none; }}
     #center, #transcript, #transcriptColumn, #welcome {{ background: {c.background}; border: none; }}

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import AppError
+from app.events import SaveSnapshots
 from app.ui import language, theme
 from tests.ui.scene import Scene
 from tests.ui.screenshots_models import shoot_over
@@ -46,6 +47,8 @@ def play(scene: Scene) -> None:
     window.load_model("/models/SmolLM2-135M-Instruct")
     scene.wait()
     fill(scene)
+    scene.engine.submit(SaveSnapshots())
+    scene.wait()
     scene.shoot("conversations")
     window.sidebar.search.setText("header")
     QTest.qWait(200)
