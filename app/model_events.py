@@ -78,14 +78,12 @@ class LoadModel:
     """Load the model in the folder `path` in place of the one at hand.
 
     `scheme` and `context_tokens` (0: a short one) are what it must have memory for; a positive `context_tokens` is also
-    the most that a conversation may use. `at_start`: the program's own load when it opens, refused where the last one
-    ended the program. `anyway`: although it seems not to fit.
+    the most that a conversation may use. `anyway`: although it seems not to fit.
     """
 
     path: str
     scheme: str = "none"
     context_tokens: int = 0
-    at_start: bool = False
     anyway: bool = False
 
 

@@ -161,6 +161,11 @@ def saved_files(folder: Path, conversation: str = "c") -> list[Path]:
     return [file.path for file in SnapshotStore(folder).files(conversation)]
 
 
+def loaded_of(engine: Engine) -> LoadedModel:
+    assert engine._loaded is not None
+    return engine._loaded
+
+
 def held_tokens(engine: Engine, conversation: str = "c") -> list[int]:
     """The tokens that a conversation's cache holds, after checking that the caches agree."""
     session = engine.sessions.held[conversation]

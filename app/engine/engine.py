@@ -9,50 +9,54 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from turboquant import backends, schemes  # before MLX: it loads a BLAS that makes prefill several times faster
+from turboquant import backends  # before MLX: it loads a BLAS that makes prefill several times faster
 
 # isort: split
-import mlx.core as mx
-
 from app.engine import fit, guard, loader, model_folder, prompt, turn
-from app.engine.guard import LoadMarker, TooLarge
+from app.engine.guard import TooLarge
 from app.engine.loader import LoadedModel
+from app.engine.marker import Doing, Unfinished, WorkMarker
 from app.engine.options import scheme_options
 from app.engine.session import Session
+from app.engine.sessions import Sessions
 from app.errors import AppError, Interrupted
 from app.events import (
+    AdoptCache,
     BackendNotice,
+    CacheAdopted,
+    CachePacked,
+    CachePlanned,
     Command,
     CountTokens,
+    DiscardAllCaches,
     DiscardCache,
     Event,
     FitJudged,
     Generate,
     JudgeFit,
+    LimitSnapshots,
     LoadModel,
     ModelFailed,
     ModelLoaded,
     ModelLoading,
     ModelUnloaded,
     OpenConversation,
+    PackCache,
+    PrefillStarted,
     SaveSnapshots,
-    SnapshotLoaded,
-    SnapshotNotSaved,
     SnapshotRejected,
-    SnapshotSaved,
     SwitchFailed,
     SwitchScheme,
     TokensCounted,
     TurnFailed,
+    TurnFinished,
     UnloadModel,
 )
-from app.library.snapshots import SnapshotStore
-from turboquant.errors import SnapshotDamaged, SnapshotError, TurboQuantError
+from turboquant.errors import TurboQuantError
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +68,10 @@ class Engine:
     """Runs one command at a time. `snapshots` is the folder of cache files."""
 
     def __init__(self, snapshots: Path, kept_sessions: int = KEPT_SESSIONS, kept_bytes: int = KEPT_BYTES) -> None:
-        self._store = SnapshotStore(snapshots)
-        self._marker = LoadMarker(snapshots / "loading.json")
-        self._kept_sessions, self._kept_bytes = kept_sessions, kept_bytes
+        self._marker = WorkMarker(snapshots)
+        self.sessions = Sessions(snapshots, self._marker, kept_sessions, kept_bytes)
         self._loaded: LoadedModel | None = None
         self._command: LoadModel | None = None  # what loaded the model; an unloaded one is loaded again when needed
-        self._sessions: OrderedDict[str, Session] = OrderedDict()  # the last one is the current one
         self._noticed = ""  # what the backend said last
 
     def run(self, command: Command, stop: threading.Event) -> Iterator[Event]:
@@ -88,11 +90,8 @@ class Engine:
 
     def close(self, seconds: float = 2.0) -> Iterator[Event]:
         """Save changed caches, the latest first, for at most about this long; then let everything go."""
-        deadline = time.monotonic() + seconds
-        for session in reversed(self._sessions.values()):
-            if time.monotonic() < deadline:
-                yield from self._save(session)
-        self._sessions.clear()
+        yield from self.sessions.save_until(time.monotonic() + seconds)
+        self.sessions.held.clear()
         self._loaded = None
 
     def _perform(self, command: Command, stop: threading.Event) -> Iterator[Event]:
@@ -111,51 +110,75 @@ class Engine:
             case OpenConversation():
                 if self._asleep:  # looking at a conversation wakes no model
                     return
-                session = yield from self._session(command.conversation_id, command.scheme)
+                session = yield from self.sessions.take(self._ready(), command)
                 yield session.planned()
                 yield session.sample()
             case Generate():
                 yield from self._wake(stop)
-                session = yield from self._session(command.conversation_id, command.scheme)
-                if session.scheme != command.scheme:
-                    change = SwitchScheme(command.conversation_id, command.scheme, command.messages, command.params)
-                    yield from session.switch(change, stop)
-                yield from turn.answer(session, command, stop)
+                session = yield from self.sessions.take(self._ready(), command)
+                yield from self._answer(session, command, stop)
             case SwitchScheme():
                 yield from self._wake(stop)
-                held = self._sessions.get(command.conversation_id)
-                session = yield from self._session(command.conversation_id, held.scheme if held else None)
+                session = yield from self.sessions.take(self._ready(), command)
                 if stop.is_set():  # taken back before its turn came
                     yield SwitchFailed(command.conversation_id, session.scheme, command.scheme, None)
                 else:
-                    yield from session.switch(command, stop)
+                    yield from self._switch(session, command, stop)
             case DiscardCache():
-                self._sessions.pop(command.conversation_id, None)
-                self._store.remove(command.conversation_id)
-                mx.clear_cache()
+                yield from self.sessions.discard(command.conversation_id)
+            case DiscardAllCaches():
+                yield from self.sessions.discard_all()
             case SaveSnapshots():
-                yield from self._save_all()
+                yield from self.sessions.save_all(stop.is_set)
+            case LimitSnapshots():
+                yield from self.sessions.limit(command.quota_bytes)
+            case PackCache():
+                yield from self.sessions.pack(command.conversation_id)
+            case AdoptCache():
+                yield from self.sessions.adopt(self._loaded, command)
+
+    def _answer(self, session: Session, command: Generate, stop: threading.Event) -> Iterator[Event]:
+        if session.scheme != command.scheme:
+            change = SwitchScheme(command.conversation_id, command.scheme, command.messages, command.params)
+            yield from self._switch(session, change, stop)
+        try:
+            for event in turn.answer(session, command, stop):
+                if isinstance(event, PrefillStarted):
+                    self.sessions.begun(session, command)
+                    self._mark("prefill", command.conversation_id)
+                elif isinstance(event, CachePlanned):
+                    self._mark("generate", command.conversation_id)
+                elif isinstance(event, TurnFinished):
+                    self.sessions.note(session, event)
+                yield event
+        finally:
+            self._marker.clear()
+
+    def _switch(self, session: Session, command: SwitchScheme, stop: threading.Event) -> Iterator[Event]:
+        self._mark("switch", command.conversation_id)
+        try:
+            yield from session.switch(command, stop)
+        finally:
+            self._marker.clear()
+
+    def _mark(self, doing: Doing, conversation_id: str) -> None:
+        self._marker.set(Unfinished(doing, self._ready().info.path, conversation_id))
 
     # ------------------------------------------------------------ the model
 
     def _load(self, command: LoadModel, stop: threading.Event) -> Iterator[Event]:
         folder = Path(command.path)
         yield ModelLoading(str(folder), model_folder.display_name(folder))
-        if command.at_start:
-            self._marker.check(command.path)
         found = model_folder.require(folder)  # a folder that can't be loaded mustn't cost the model at hand
         if not command.anyway:
             guard.check_memory(found, model_folder.read_config(folder), command, fit.Machine.now())
         if stop.is_set():  # taken back in time: the model at hand stays
             raise Interrupted
-        yield from self._let_go()
+        yield from self._let_go(stop)
         self._command = None
         started = time.perf_counter()
-        self._marker.set(command.path)
-        try:
+        with self._marker.over(Unfinished("load", command.path)):
             loaded = yield from loader.load(folder, stop)
-        finally:
-            self._marker.clear()
         if command.context_tokens:
             shortest = min(command.context_tokens, loaded.info.context_tokens)
             loaded = replace(loaded, info=replace(loaded.info, context_tokens=shortest))
@@ -168,7 +191,7 @@ class Engine:
         """Nothing happens where no model is loaded."""
         if self._loaded is not None:
             path, name = self._loaded.info.path, self._loaded.info.name
-            yield from self._let_go()
+            yield from self._let_go(threading.Event())
             yield ModelUnloaded(path, name, idle)
 
     @property
@@ -187,85 +210,20 @@ class Engine:
                 yield from self._failed(command, _explained(error))
                 raise
 
-    def _let_go(self) -> Iterator[Event]:
-        """Save the caches and give back the memory of model and caches."""
-        yield from self._save_all()
-        self._sessions.clear()
+    def _let_go(self, stop: threading.Event) -> Iterator[Event]:
+        """Save the caches and give back the memory of model and caches. Raises Interrupted with all still there."""
+        yield from self.sessions.save_all(stop.is_set)
+        if stop.is_set():
+            raise Interrupted
+        self.sessions.held.clear()
         self._loaded = None
         loader.free_memory()
 
-    def _save_all(self) -> Iterator[Event]:
-        """On its own: a session that a caller still names keeps its model."""
-        for session in list(self._sessions.values()):
-            yield from self._save(session)
-
-    # ------------------------------------------------------------ conversations
-
-    def _session(self, conversation_id: str, scheme: str | None) -> Generator[Event, None, Session]:
-        """The conversation's session, made current: from memory, else from its file, else empty.
-
-        `scheme` is what a file must hold, None whatever it holds.
-        """
+    def _ready(self) -> LoadedModel:
+        """Raises AppError."""
         if self._loaded is None:
             raise AppError("No model is loaded. Your message is kept.", "Choose a model first.")
-        session = self._sessions.get(conversation_id)
-        if session is None:
-            session = yield from self._read(self._loaded, conversation_id, scheme)
-            self._sessions[conversation_id] = session
-        self._sessions.move_to_end(conversation_id)
-        yield from self._make_room()
-        return session
-
-    def _read(self, loaded: LoadedModel, conversation_id: str, scheme: str | None) -> Generator[Event, None, Session]:
-        path = self._store.path(conversation_id)
-        if path.exists():
-            started = time.perf_counter()
-            try:
-                session = Session.read(loaded, conversation_id, scheme, path)
-            except SnapshotError as error:
-                log.warning(
-                    "%s: %s", path, str(error)
-                )  # the text: a kept record mustn't keep the frames, and so a model
-                if isinstance(error, SnapshotDamaged):
-                    self._store.remove(conversation_id)
-                yield SnapshotRejected(conversation_id, str(error))
-            else:
-                yield SnapshotLoaded(
-                    conversation_id,
-                    snapshot_bytes=self._store.size(conversation_id),
-                    seconds=time.perf_counter() - started,
-                    tokens=len(session.tokens),
-                    scheme=session.scheme,
-                )
-                return session
-        return Session(loaded, conversation_id, scheme or schemes.NONE.name)
-
-    def _make_room(self) -> Iterator[Event]:
-        """Save and let go of the caches used longest ago, beyond what may be kept beside the current one."""
-        others = list(self._sessions.items())[:-1]
-        held = sum(session.allocated_bytes for _, session in others)
-        for left, (conversation_id, session) in zip(range(len(others), 0, -1), others, strict=True):
-            if left < self._kept_sessions and held <= self._kept_bytes:
-                break
-            yield from self._save(session)
-            held -= session.allocated_bytes
-            del self._sessions[conversation_id]
-            mx.clear_cache()
-
-    def _save(self, session: Session) -> Iterator[Event]:
-        if not session.dirty:
-            return
-        conversation_id, started = session.conversation_id, time.perf_counter()
-        try:
-            if session.tokens:
-                size = session.write(self._store.path(conversation_id))
-                yield SnapshotSaved(conversation_id, size, time.perf_counter() - started, len(session.tokens))
-            else:
-                self._store.remove(conversation_id)
-                session.dirty = False
-        except OSError as error:
-            log.warning("the cache of %s can't be saved: %s", conversation_id, error)
-            yield SnapshotNotSaved(conversation_id, error.strerror or str(error))
+        return self._loaded
 
     def _news(self) -> Iterator[Event]:
         """What the backend says since it was asked last: kernels are compiled, and checked, at their first use."""
@@ -287,11 +245,15 @@ class Engine:
             case Generate():
                 yield TurnFailed(command.conversation_id, command.reply_id, error)
             case SwitchScheme():
-                session = self._sessions.get(command.conversation_id)
+                session = self.sessions.held.get(command.conversation_id)
                 yield SwitchFailed(command.conversation_id, session.scheme if session else "", command.scheme, error)
             case OpenConversation():
                 yield SnapshotRejected(command.conversation_id, str(error))
-            case DiscardCache() | SaveSnapshots() | UnloadModel():
+            case PackCache():
+                yield CachePacked(command.conversation_id)
+            case AdoptCache():
+                yield CacheAdopted(command.conversation_id, str(error))
+            case DiscardCache() | DiscardAllCaches() | SaveSnapshots() | LimitSnapshots() | UnloadModel():
                 log.error("%s: %s", type(command).__name__, error)
 
 

@@ -1,18 +1,15 @@
-"""What stands before a load: whether the model would fit, and whether loading it ended the program last time."""
+"""What stands before a load: whether the model would fit."""
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from app.engine import fit
-from app.engine.model_folder import ModelFolder, display_name
+from app.engine.model_folder import ModelFolder
 from app.errors import AppError
 from app.model_events import LoadModel, ModelFit
-from app.paths import write_atomic
 from turboquant import schemes
 from turboquant.errors import UnsupportedModel
 
@@ -65,35 +62,3 @@ def _offers(forecast: fit.Forecast, machine: fit.Machine, scheme: str, tokens: i
 
 def _under(scheme: str) -> str:
     return "uncompressed" if scheme == schemes.NONE.name else f"under {scheme}"
-
-
-class LoadMarker:
-    """A file that is there while a model is being loaded: found at the next start, it names what ended the program."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def set(self, folder: str) -> None:
-        try:
-            write_atomic(self._path, json.dumps({"version": 1, "folder": folder}).encode())
-        except OSError as error:
-            log.warning("the load of %s can't be marked: %s", folder, error)  # a full disk hinders no load
-
-    def clear(self) -> None:
-        try:
-            self._path.unlink(missing_ok=True)
-        except OSError as error:
-            log.warning("%s can't be removed: %s", self._path, error)
-
-    def check(self, folder: str) -> None:
-        """Raise AppError where the last load of `folder` never ended."""
-        try:
-            marked = json.loads(self._path.read_bytes())["folder"]
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
-            return
-        if marked == folder:
-            raise AppError(
-                f"The program ended while it was loading {display_name(Path(folder))} last time, so it wasn't loaded "
-                "again. Your conversations are untouched.",
-                "Choose it again to try once more, or choose a smaller model.",
-            )

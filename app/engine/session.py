@@ -6,16 +6,17 @@ carry plain numbers.
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 import psutil
 from mlx_lm.generate import generation_stream
-from mlx_lm.models.cache import trim_prompt_cache
+from mlx_lm.models.cache import can_trim_prompt_cache, trim_prompt_cache
 
 from app.engine.loader import LoadedModel
 from app.errors import Interrupted
@@ -44,7 +45,10 @@ Curves = tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
 
 
 class Session:
-    """The cache of one conversation under one model. `dirty`: it changed since it was last saved or loaded."""
+    """The cache of one conversation under one model. `dirty`: it changed since it was last saved or loaded.
+
+    `tip` is the last message of the branch that it holds, and `branch` all messages of that.
+    """
 
     def __init__(self, loaded: LoadedModel, conversation_id: str, scheme: str) -> None:
         """Raises UnknownScheme."""
@@ -53,7 +57,11 @@ class Session:
         self.caches: list[Any] = make_cache(loaded.model, self.scheme)
         self.tokens: list[int] = []
         self.dirty = False
+        self.tip = ""
+        self.branch: frozenset[str] = frozenset()
         self.loaded = loaded
+        self._exact = True  # nothing was cut back: the same tokens, in the same steps, give the same cache
+        self._start: tuple[list[int], list[Any]] | None = None  # tokens and caches before the last turn, if it's seeded
         self._curves: tuple[tuple[str, ...], Curves] | None = None  # for which reasons of the layers, and the curves
         self._step = CPU_PREFILL_STEP if mx.default_device() == mx.cpu else GPU_PREFILL_STEP
 
@@ -75,18 +83,31 @@ class Session:
             raise SnapshotDamaged(f"The cache file names {len(session.tokens)} tokens and holds {held}.")
         return session
 
-    def write(self, path: Path) -> int:
-        """Save the cache; returns the file's bytes. Raises OSError; the old file is then whole."""
-        size = snapshot.save(path, self.caches, self.tokens, self.loaded.info.fingerprint)
+    def write(self, path: Path, cancelled: Callable[[], bool] = lambda: False) -> int:
+        """Save the cache; returns the file's bytes. Raises OSError and, once `cancelled` says so, SaveCancelled."""
+        size = snapshot.save(path, self.caches, self.tokens, self.loaded.info.fingerprint, cancelled)
         self.dirty = False
         return size
+
+    def copy(self, conversation_id: str) -> Session:
+        """The same cache for another conversation. Buffers are shared until one of the two writes."""
+        twin = Session(self.loaded, conversation_id, self.scheme)
+        twin.caches, twin.tokens = copy.deepcopy(self.caches), list(self.tokens)
+        twin._exact = False
+        return twin
 
     def reset(self) -> None:
         """Hold nothing."""
         self.caches = make_cache(self.loaded.model, self.scheme)
         self.tokens = []
         self._curves = None
+        self._exact, self._start = True, None
         mx.clear_cache()
+
+    @property
+    def can_trim(self) -> bool:
+        """Whether any number of tokens can be cut off: not where states or moved windows hold what came before."""
+        return bool(can_trim_prompt_cache(self.caches))
 
     @property
     def allocated_bytes(self) -> int:
@@ -113,10 +134,21 @@ class Session:
         drop = len(self.tokens) - keep
         if drop == 0:
             return
-        if keep >= MIN_KEPT_TOKENS and trim_prompt_cache(self.caches, drop) == drop:
+        if self._start is not None and len(self._start[0]) <= keep:
+            self.tokens, self.caches = list(self._start[0]), copy.deepcopy(self._start[1])
+        elif keep >= MIN_KEPT_TOKENS and trim_prompt_cache(self.caches, drop) == drop:
             del self.tokens[keep:]
+            self._exact, self._start = False, None
         else:
             self.reset()
+
+    def repeatable(self, wanted: bool) -> None:
+        """Before a turn whose seed shall give the same reply again. A packed token differs a little from a raw one: so a
+        cache that was cut back, or taken over, begins afresh, and what is held now is kept for the turn's repetition.
+        """
+        if wanted and not self._exact:
+            self.reset()
+        self._start = (list(self.tokens), copy.deepcopy(self.caches)) if wanted else None
 
     def settle(self, fed: list[int], keep: int) -> None:
         """After generating: the caches hold `fed`; forget what lies behind its first `keep` tokens if they can."""

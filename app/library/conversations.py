@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -18,8 +18,9 @@ from types import TracebackType
 
 from app import generation as settings
 from app import paths
-from app.events import SchemeSwitched, SnapshotSaved, TurnFinished
+from app.events import SchemeSwitched, TurnFinished
 from app.library import titles
+from app.library.caches import Caches
 from app.library.database import open_database
 from app.library.drafts import Drafts
 from app.library.listing import Listing
@@ -63,6 +64,7 @@ class Library:
         self._forget_deleted()
         self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
         self._listing, self._talk = Listing(self._db), Talk(self._db)
+        self.caches = Caches(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
         self._take_in_left()
 
@@ -106,6 +108,10 @@ class Library:
         A damaged row is left out and logged; it hides no other.
         """
         return self._listing.all()
+
+    def ids(self) -> list[str]:
+        """Of all conversations, also of those whose rows are damaged, or deleted and not yet forgotten."""
+        return [str(identity) for (identity,) in self._db.execute("SELECT id FROM conversations")]
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Raises KeyError."""
@@ -309,21 +315,6 @@ class Library:
     def switches(self, conversation_id: str) -> list[Switch]:
         rows = self._db.execute("SELECT * FROM switches WHERE conversation = ? ORDER BY seq", (conversation_id,))
         return [made for row in rows if (made := read_switch(row)) is not None]
-
-    # ------------------------------------------------------------ cache files
-
-    def record_snapshot(self, saved: SnapshotSaved, file: str, fingerprint: str) -> None:
-        """Remember which file holds a conversation's cache. Ignored for a conversation that is gone."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO snapshots (conversation, file, fingerprint, scheme, tokens, bytes, seconds, saved) "
-            "SELECT id, ?, ?, scheme, ?, ?, ?, ? FROM conversations WHERE id = ?",
-            (file, fingerprint, saved.tokens, saved.snapshot_bytes, saved.seconds, time.time(), saved.conversation_id),
-        )
-
-    def forget_snapshots(self, conversation_ids: Iterable[str]) -> None:
-        self._db.executemany(
-            "DELETE FROM snapshots WHERE conversation = ?", [(conversation_id,) for conversation_id in conversation_ids]
-        )
 
     # ------------------------------------------------------------
 

@@ -108,6 +108,26 @@ MIGRATIONS: tuple[str, ...] = (
         content TEXT NOT NULL
     );
     """,
+    # A cache file for each branch, in place of one a conversation.
+    """
+    CREATE TABLE caches (
+        file TEXT PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+        tip TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        scheme TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        save_s REAL NOT NULL,
+        load_s REAL NOT NULL,
+        prefill_tokens_per_s REAL NOT NULL,
+        used REAL NOT NULL
+    );
+    CREATE INDEX caches_of ON caches(conversation);
+    INSERT OR IGNORE INTO caches
+        SELECT file, conversation, '', fingerprint, scheme, tokens, bytes, seconds, 0, 0, saved FROM snapshots;
+    DROP TABLE snapshots;
+    """,
 )
 
 # Primary result codes that say nothing about the file's content.

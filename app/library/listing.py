@@ -9,8 +9,8 @@ from app.library.records import Conversation, read_conversation
 from app.library.touched import Touched
 
 _SELECT = (
-    "SELECT c.*, coalesce(s.bytes, 0) AS snapshot_bytes "
-    "FROM conversations c LEFT JOIN snapshots s ON s.conversation = c.id"
+    "SELECT c.*, (SELECT coalesce(sum(bytes), 0) FROM caches WHERE conversation = c.id) AS snapshot_bytes "
+    "FROM conversations c"
 )
 
 
@@ -19,7 +19,7 @@ class Listing:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._touched = Touched(connection, "touched", {"conversations": "id", "snapshots": "conversation"})
+        self._touched = Touched(connection, "touched", {"conversations": "id", "caches": "conversation"})
         self._known: dict[str, Conversation] | None = None
 
     def one(self, conversation_id: str) -> Conversation | None:

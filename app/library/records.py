@@ -17,9 +17,9 @@ log = logging.getLogger(__name__)
 
 Role = Literal["system", "user", "assistant"]
 State = Literal["complete", "length", "partial", "interrupted", "failed"]
-_STATES = ("complete", "length", "partial", "interrupted", "failed")
-_ROLES = ("system", "user", "assistant")
-_METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
+STATES = ("complete", "length", "partial", "interrupted", "failed")
+ROLES = ("system", "user", "assistant")
+METHODS = ("encoded", "requantised", "rebuilt", "empty", "unchanged")
 _SCHEMES = frozenset(
     ["none", *(f"turbo{bits}" for bits in "2348"), *(f"turbo{keys}v{values}" for keys in "02348" for values in "2348")]
 )
@@ -98,6 +98,31 @@ class Switch:
     created: float
 
 
+@dataclass(frozen=True)
+class StoredCache:
+    """A cache file. `tip` is the last message of the branch that it serves; seconds are 0 where nothing was measured.
+
+    `prefill_tokens_per_s` is what the model last read a prompt at, 0 where that isn't known.
+    """
+
+    file: str
+    conversation: str
+    tip: str
+    fingerprint: str
+    scheme: str
+    tokens: int
+    size_bytes: int
+    save_s: float
+    load_s: float
+    prefill_tokens_per_s: float
+    used: float
+
+    @property
+    def prefill_s(self) -> float:
+        """About how long reading the same text again would take; 0: unknown."""
+        return self.tokens / self.prefill_tokens_per_s if self.prefill_tokens_per_s else 0.0
+
+
 def read_conversation(row: sqlite3.Row) -> Conversation | None:
     return _guarded(_conversation, row)
 
@@ -112,6 +137,10 @@ def read_point(row: sqlite3.Row) -> ChartPoint | None:
 
 def read_switch(row: sqlite3.Row) -> Switch | None:
     return _guarded(_switch, row)
+
+
+def read_cache(row: sqlite3.Row) -> StoredCache | None:
+    return _guarded(_cache, row)
 
 
 def is_scheme(name: object) -> bool:
@@ -211,9 +240,9 @@ def _message(row: _Fields) -> Message:
         id=row.identity("id"),
         conversation=row.identity("conversation"),
         parent=row.link("parent"),
-        role=row.word("role", _ROLES),
+        role=row.word("role", ROLES),
         content=row.text("content"),
-        state=row.word("state", _STATES, "interrupted"),
+        state=row.word("state", STATES, "interrupted"),
         error=row.text("error", ""),
         scheme=row.text("scheme", ""),
         prompt_tokens=row.whole("prompt_tokens", MOST_TOKENS, 0),
@@ -241,7 +270,23 @@ def _switch(row: _Fields) -> Switch:
         tokens=row.whole("tokens", MOST_TOKENS),
         bytes_before=row.whole("bytes_before", MOST_BYTES),
         bytes_after=row.whole("bytes_after", MOST_BYTES),
-        method=row.word("method", _METHODS, ""),
+        method=row.word("method", METHODS, ""),
         seconds=row.real("seconds", MOST_SECONDS),
         created=row.real("created", LATEST),
+    )
+
+
+def _cache(row: _Fields) -> StoredCache:
+    return StoredCache(
+        file=row.text("file"),
+        conversation=row.identity("conversation"),
+        tip=row.text("tip", ""),
+        fingerprint=row.text("fingerprint", ""),
+        scheme=row.scheme("scheme", DEFAULT_SCHEME),
+        tokens=row.whole("tokens", MOST_TOKENS, 0),
+        size_bytes=row.whole("bytes", MOST_BYTES, 0),
+        save_s=row.real("save_s", MOST_SECONDS),
+        load_s=row.real("load_s", MOST_SECONDS),
+        prefill_tokens_per_s=row.real("rate", MOST_TOKENS),
+        used=row.real("used", LATEST),
     )

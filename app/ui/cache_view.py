@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject
 from app import events as ev
 from app.library.conversations import Library
 from app.library.records import Switch
-from app.library.snapshots import ENDING
 from app.ui.chart_data import History, Point
 from app.ui.chat_items import marker
 from app.ui.memory_panel import MemoryPanel
@@ -30,9 +29,9 @@ class CacheView(QObject):
         self._first_token = False
         self._histories: dict[str, History] = {}
         self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
-        self._snapshots: dict[str, ev.SnapshotSaved | ev.SnapshotLoaded] = {}  # the last of each, of this run
+        self._loaded: set[str] = set()  # conversations whose saved cache this run has read
         self._unsaved: list[tuple[ev.MemorySample, str | None]] = []
-        self._told_not_saved = False
+        self._told_not_saved: set[str] = set()  # reasons
 
     def show(self, conversation_id: str, scheme: str) -> None:
         """Bring this conversation's history into the panel; an empty id is a conversation without one."""
@@ -41,10 +40,7 @@ class CacheView(QObject):
         self._panel.picker.set_current(scheme)
         self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
         self._panel.chart.show_history(self.history(conversation_id), scheme)
-        if conversation_id in self._snapshots:
-            self._show_snapshot(conversation_id)
-        elif conversation_id:
-            self._panel.show_snapshot(self._library.conversation(conversation_id).snapshot_bytes, 0, loaded=False)
+        self._show_saved(conversation_id)
 
     def history(self, conversation_id: str) -> History:
         if not conversation_id:
@@ -79,7 +75,11 @@ class CacheView(QObject):
     def forget(self, conversation_id: str) -> None:
         self._histories.pop(conversation_id, None)
         self._plans.pop(conversation_id, None)
-        self._snapshots.pop(conversation_id, None)
+        self._loaded.discard(conversation_id)
+
+    def discarded(self, conversation_id: str) -> None:
+        """The user wanted it gone; what was drawn of it stays."""
+        self._writing.put(("discarded", conversation_id), partial(self._library.caches.discarded, conversation_id))
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
@@ -129,35 +129,39 @@ class CacheView(QObject):
             self._panel.picker.set_current(event.to_scheme)
             self._panel.chart.set_scheme(event.to_scheme)
 
-    def snapshot_saved(self, event: ev.SnapshotSaved, fingerprint: str) -> None:
-        self._told_not_saved = False
-        file = event.conversation_id + ENDING
-        self._writing.put(event, partial(self._library.record_snapshot, event, file, fingerprint))
-        self._snapshots[event.conversation_id] = event
-        self._show_snapshot(event.conversation_id)
+    # ------------------------------------------------------------ cache files
+
+    def snapshot_saved(self, event: ev.SnapshotSaved) -> None:
+        self._told_not_saved.clear()
+        self._writing.put(event, partial(self._library.caches.saved, event))
+        self._show_saved(event.conversation_id)
 
     def snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
-        self._snapshots[event.conversation_id] = event
-        self._show_snapshot(event.conversation_id)
+        self._writing.put(event, partial(self._library.caches.loaded, event))
+        self._loaded.add(event.conversation_id)
+        self._show_saved(event.conversation_id)
 
-    def _show_snapshot(self, conversation_id: str) -> None:
+    def snapshots_removed(self, event: ev.SnapshotsRemoved) -> None:
+        self._writing.put(event, partial(self._library.caches.forget, event.files))
+        self._show_saved(self._current)
+
+    def _show_saved(self, conversation_id: str) -> None:
         if conversation_id == self._current:
-            last = self._snapshots[conversation_id]
-            self._panel.show_snapshot(last.snapshot_bytes, last.seconds, isinstance(last, ev.SnapshotLoaded))
+            files = self._library.caches.of(conversation_id) if conversation_id else []
+            self._panel.show_saved(files, loaded=conversation_id in self._loaded)
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
-        self._snapshots.pop(event.conversation_id, None)
-        self._writing.put(event, partial(self._library.forget_snapshots, [event.conversation_id]))
         words = self.tr(
             "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
         )
         self._notices.show_notice(words.format(event.reason.rstrip(".") + "."))
 
     def snapshot_not_saved(self, event: ev.SnapshotNotSaved) -> None:
-        if not self._told_not_saved:
-            self._told_not_saved = True
-            words = self.tr(
-                "The cache of a conversation can't be saved: {0}. The text is whole; it is tried again after the next "
-                "reply and when the program ends."
-            )
-            self._notices.show_notice(words.format(event.reason))
+        if event.at_end or event.reason in self._told_not_saved:
+            return
+        self._told_not_saved.add(event.reason)
+        words = self.tr(
+            "The cache of a conversation can't be saved: {0}. The text is whole; it is tried again after the next "
+            "reply and when the program ends."
+        )
+        self._notices.show_notice(words.format(event.reason))

@@ -84,7 +84,8 @@ class Chat(QObject):
             ev.SwitchProgress: self._switch_progress,
             ev.SchemeSwitched: self._scheme_switched,
             ev.SwitchFailed: self._switch_failed,
-            ev.SnapshotSaved: self._snapshot_saved,
+            ev.SnapshotSaved: self._cache.snapshot_saved,
+            ev.SnapshotsRemoved: self._cache.snapshots_removed,
             ev.SnapshotLoaded: self._cache.snapshot_loaded,
             ev.SnapshotRejected: self._cache.snapshot_rejected,
             ev.SnapshotNotSaved: self._cache.snapshot_not_saved,
@@ -98,6 +99,7 @@ class Chat(QObject):
         composer.stop_clicked.connect(self.stop)
         panel.picker.scheme_picked.connect(self.on_scheme_picked)
         panel.cancel_clicked.connect(self.on_cancel_switch)
+        panel.discard_clicked.connect(self.on_discard)
         self.new()
 
     # ------------------------------------------------------------ which conversation
@@ -285,6 +287,18 @@ class Chat(QObject):
             self.new()
         self.list_changed.emit()
 
+    def discard_cache(self, conversation_id: str) -> None:
+        """Forget it, in memory and on disk; the text stays, and the next reply reads it again."""
+        self._discard(conversation_id)
+        self._cache.discarded(conversation_id)
+        if conversation_id == self.current:
+            self._show_state()
+        self.list_changed.emit()
+
+    def on_discard(self) -> None:
+        if self.current and self.free():
+            self.discard_cache(self.current)
+
     def _discard(self, conversation_id: str) -> None:
         self._engine.submit(ev.DiscardCache(conversation_id))
         self._cache.forget(conversation_id)
@@ -412,9 +426,6 @@ class Chat(QObject):
         self.state_changed()
         self._idle_timer.start()
         self.list_changed.emit()
-
-    def _snapshot_saved(self, event: ev.SnapshotSaved) -> None:
-        self._cache.snapshot_saved(event, self.model.fingerprint if self.model else "")
 
     # ------------------------------------------------------------ writing down
 

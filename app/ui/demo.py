@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app import events as ev
 from app import log, paths
 from app.errors import AppError
-from app.library.snapshots import ENDING
+from app.library.snapshots import SnapshotStore
 from app.ui import formats, theme
 from app.ui.faults import Faults
 from app.ui.main_window import MainWindow
@@ -333,7 +333,7 @@ class Script(QObject):
         engine.submit(ev.SaveSnapshots())
         self.wait_until(lambda: not engine.busy, "the saved cache")
         self.settle()
-        file = paths.snapshots_dir() / (chat.current + ENDING)
+        file = SnapshotStore(paths.snapshots_dir()).files(chat.current)[0].path
         kept = file.read_bytes()
         engine.event_emitted.disconnect(chat.on_engine_event)  # the window must not hear of this turn
         self._events.clear()

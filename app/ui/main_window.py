@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QMenu, QVBoxLayout, QWidget
 
+from app.engine.marker import Unfinished
 from app.errors import AppError
 from app.events import LoadModel
 from app.library.conversations import Library
@@ -35,8 +36,11 @@ from app.ui.notice_bar import NoticeBar
 from app.ui.pages import Pages
 from app.ui.preference_pages import LOAD_LAST, OPEN_LAST, idle_minutes, usual_scheme
 from app.ui.preferences import Preferences
+from app.ui.resuming import Resuming
 from app.ui.sidebar import Sidebar
 from app.ui.starter_install import Install, StarterInstall
+from app.ui.storage import Storage
+from app.ui.storage_page import StoragePage
 from app.ui.tool_bar import ToolBar
 from app.ui.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.turn import EngineLink
@@ -65,6 +69,8 @@ class MainWindow(QMainWindow):
         self.reply_settings = ReplySettings(self.chat, self.composer, self)
         self.browsing = Browsing(library, self.chat, self.sidebar, self.actions_, settings, self)
         self.help = Help(self.actions_, self.models, self)
+        self.storage = Storage(library, engine, self.chat, settings, self.notices, self)
+        self.resuming = Resuming(self)
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
         self._news = DownloadNews(self.hub, self.models, self.notices, self)
         self._generating = False
@@ -140,6 +146,9 @@ class MainWindow(QMainWindow):
         self.models.failed.connect(self.on_model_failed)
         self.guard.scheme_taken.connect(self.chat.on_scheme_picked)
         self.guard.smaller_wanted.connect(self.on_models)
+        self.resuming.load_wanted.connect(self.load_model)
+        self.resuming.other_wanted.connect(self.on_models)
+        self.resuming.report_wanted.connect(self.help.on_report)
         self.models_page.load_clicked.connect(self.load_model)
         self.models_page.account_clicked.connect(self.on_account)
         self.models_page.left.connect(self.on_to_chat)
@@ -160,17 +169,20 @@ class MainWindow(QMainWindow):
         self.model_button.chosen.connect(self.load_model)
         self.model_button.cancel_clicked.connect(self.models.cancel)
 
-    def start(self) -> None:
+    def start(self, unfinished: Unfinished | None = None) -> None:
         """Open the conversation used last. Load the model used last, else the starter; without either the welcome page
-        stays. The preferences say whether.
+        stays. The preferences say whether. After a run that ended in `unfinished` work no model is loaded.
         """
         if self._settings.get(OPEN_LAST, True) and (newest := self.chat.newest()):
             self.chat.open(newest)
-        chosen = self._model_to_load() if self._settings.get(LOAD_LAST, True) else ""
+        chosen = self._model_to_load() if self._settings.get(LOAD_LAST, True) and unfinished is None else ""
         if chosen:
-            self.models.load(LoadModel(chosen, self.chat.scheme, at_start=True))
+            self.models.load(LoadModel(chosen, self.chat.scheme))
         self._show_page(loading=bool(chosen))
         self._focus_page()
+        self.storage.tell_unsaved()
+        if unfinished is not None:
+            self.resuming.begin(unfinished, self.storage.title(unfinished.conversation))
 
     def _model_to_load(self) -> str:
         chosen = self._settings.get("model", "")
@@ -270,6 +282,8 @@ class MainWindow(QMainWindow):
         if self._preferences is None:
             self._preferences = Preferences(self._settings, self.appearance, self.hub, self)
             self._preferences.models.idle_changed.connect(self.on_idle_changed)
+            page = StoragePage(self.storage, self._preferences)
+            self._preferences.add_page("storage", self.tr("Storage"), "panel", page)
             self._preferences.general.scheme_changed.connect(self.on_usual_scheme_changed)
         self._preferences.begin(page)
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.events import LayerVerdict, MemorySample
+from app.library.records import StoredCache
 from app.ui import formats, theme
 from app.ui.cards import quiet_button, small_label
 from app.ui.memory_chart import MemoryChart
@@ -29,14 +30,18 @@ FIRST_TOKENS = 4
 
 
 class MemoryPanel(QScrollArea):
-    """Shows numbers that others measured. `cancel_clicked`: stop the rebuild, or take the pending switch back."""
+    """Shows numbers that others measured. `cancel_clicked`: stop the rebuild, or take the pending switch back;
+    `discard_clicked`: forget the cache.
+    """
 
     cancel_clicked = Signal()
+    discard_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._machine_bytes = psutil.virtual_memory().total
         self.setObjectName("panel")
+        self.setAccessibleName(self.tr("Memory"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -84,7 +89,15 @@ class MemoryPanel(QScrollArea):
                 self.tr("Program"),
                 self.tr("Memory of the whole program (the model, this cache and the rest), of what this computer has"),
             ),
-            ("snapshot", self.tr("Snapshot on disk"), self.tr("The compressed cache, kept for the next start")),
+            ("snapshot", self.tr("Saved on disk"), self.tr("The compressed cache, kept for the next start")),
+            (
+                "again",
+                self.tr("Reading it again"),
+                self.tr(
+                    "What the saved cache spares: an estimate of how long reading the whole text again would take, "
+                    "from the speed at which this model last read a prompt"
+                ),
+            ),
             (
                 "peak",
                 self.tr("Prefill peak"),
@@ -107,6 +120,10 @@ class MemoryPanel(QScrollArea):
                 for label in self._peak_row:
                     _keep_place(label)
         column.addLayout(self._grid)
+        self.discard = quiet_button(self.tr("Discard the saved cache, keep the text"), body)
+        self.discard.clicked.connect(self.discard_clicked)
+        _keep_place(self.discard)
+        column.addWidget(self.discard, 0, Qt.AlignmentFlag.AlignTrailing)
         column.addSpacing(4)
         self.engagement = Engagement(body)
         column.addWidget(self.engagement)
@@ -124,6 +141,7 @@ class MemoryPanel(QScrollArea):
             label.setText("–")
         for label in self._peak_row:
             label.hide()
+        self.discard.hide()
         self.engagement.clear()
         self.show_pending("")
 
@@ -153,12 +171,20 @@ class MemoryPanel(QScrollArea):
     def show_speed(self, tokens_per_s: float) -> None:
         self._set("speed", formats.rate(tokens_per_s) if tokens_per_s else "–")
 
-    def show_snapshot(self, size_bytes: int, seconds: float, loaded: bool) -> None:
-        words = formats.data_size(size_bytes) if size_bytes else "–"
-        if size_bytes and seconds:
-            spent = self.tr("loaded in {0}") if loaded else self.tr("saved in {0}")
-            words += " · " + spent.format(formats.seconds(seconds))
+    def show_saved(self, files: Sequence[StoredCache], loaded: bool) -> None:
+        """The cache files of the conversation, the one used last first; `loaded`: this run has read it."""
+        words, again = "–", "–"
+        if files:
+            words = formats.data_size(sum(file.size_bytes for file in files))
+            seconds = files[0].load_s if loaded else files[0].save_s
+            if seconds:
+                spent = self.tr("loaded in {0}") if loaded else self.tr("saved in {0}")
+                words += " · " + spent.format(formats.seconds(seconds))
+            if files[0].prefill_s:
+                again = self.tr("about {0}").format(formats.spell(files[0].prefill_s))
         self._set("snapshot", words)
+        self._set("again", again)
+        self.discard.setVisible(bool(files))
 
     def show_pending(self, text: str, done: int = 0, total: int = 0) -> None:
         """A switch that waits, or the progress of a rebuild; empty hides it."""

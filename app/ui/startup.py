@@ -13,10 +13,11 @@ from PySide6.QtCore import QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import crashes, paths
+from app.engine.marker import WorkMarker
 from app.library.conversations import Library
 from app.library.snapshots import SnapshotStore
 from app.settings import Settings
-from app.ui import faults, language, theme
+from app.ui import faults, language, storage, theme
 from app.ui.main_window import MainWindow
 from app.work.engine_thread import EngineThread
 from app.work.hub_service import HubService
@@ -51,10 +52,11 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     language.install(app, language.chosen(settings))
     if model:
         settings.set("model", model)
-    forget_lost_snapshots(library)
+    unfinished = WorkMarker(paths.snapshots_dir()).read()
+    forget_lost_snapshots(library, storage.quota(settings), unfinished.file if unfinished else "")
     engine, hub = EngineThread(), HubService()
     window = MainWindow(library, engine, hub, settings, starter.installed, starter.install)
-    window.start()  # its commands wait for the engine; what is shown says so from the first paint on
+    window.start(unfinished)  # its commands wait for the engine; what is shown says so from the first paint on
     window.show()
     QApplication.processEvents()  # painted once, before the engine's imports compete for the interpreter
     QTimer.singleShot(0, engine, engine.start)
@@ -89,12 +91,13 @@ class EndSignals(QObject):
         QApplication.closeAllWindows()
 
 
-def forget_lost_snapshots(library: Library) -> None:
-    """Cache files without a conversation go; a full folder gives up its oldest."""
-    ids = [conversation.id for conversation in library.conversations()]
-    lost = SnapshotStore(paths.snapshots_dir()).tidy(ids)
+def forget_lost_snapshots(library: Library, quota_bytes: int, suspect: str) -> None:
+    """Cache files without a conversation go, and the `suspect` one; a full folder gives up its oldest."""
+    store = SnapshotStore(paths.snapshots_dir())
+    store.remove(file for file in store.files() if file.name == suspect)
+    files = store.tidy(set(library.ids()), quota_bytes)
     try:
-        library.forget_snapshots(lost)
+        library.caches.reconcile(files)
     except sqlite3.Error as error:
         logger.warning("lost caches stay in the list: %s", error)
 

@@ -18,24 +18,33 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
 
 from app import paths
+from app.engine.marker import WorkMarker
 from app.errors import AppError
 from app.events import (
+    AdoptCache,
+    CacheAdopted,
+    CachePacked,
     Command,
     CountTokens,
+    DiscardAllCaches,
     DiscardCache,
     Event,
     FitJudged,
     Generate,
     JudgeFit,
+    LimitSnapshots,
     LoadModel,
     ModelFailed,
     ModelLoaded,
     ModelLoading,
+    PackCache,
     SaveSnapshots,
+    SnapshotsRemoved,
     SwitchScheme,
     TokensCounted,
     UnloadModel,
 )
+from app.library.snapshots import SnapshotStore
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -47,7 +56,11 @@ _STOPPABLE = (LoadModel, Generate, SwitchScheme)
 # Questions: answered between another command's events.
 _ASIDES = (JudgeFit, CountTokens)
 # What doesn't count as using the model.
-_HOUSEKEEPING = (SaveSnapshots, DiscardCache, UnloadModel, JudgeFit)
+_HOUSEKEEPING = (
+    SaveSnapshots, LimitSnapshots, DiscardCache, DiscardAllCaches, PackCache, AdoptCache, UnloadModel, JudgeFit,
+)  # fmt: skip
+# Of the time for an orderly end, what stays for the end itself.
+_END_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -74,6 +87,7 @@ class EngineThread(QObject):
         self._asides: deque[JudgeFit | CountTokens] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._save_until = 0.0  # when closing: until then (monotonic) caches are saved
         self._loading = False
         self._idle_unload_s = 0.0
         self._used_at: float | None = None  # None: nothing to unload
@@ -90,8 +104,15 @@ class EngineThread(QObject):
             if isinstance(command, _ASIDES):
                 self._asides.append(command)
             else:
+                if not isinstance(command, _HOUSEKEEPING):  # a large cache is saved another time
+                    self._give_up_saving()
                 self._jobs.append(_Job(command))
             self._changed.notify()
+
+    def _give_up_saving(self) -> None:
+        for job in self._jobs:
+            if isinstance(job.command, SaveSnapshots):
+                job.stop.set()
 
     def stop(self, conversation_id: str | None) -> None:
         """Stop this conversation's replies and rebuilds, running or queued; None stops the loads, also one that a reply
@@ -129,7 +150,7 @@ class EngineThread(QObject):
         """
         deadline = time.monotonic() + timeout_s
         with self._changed:
-            self._closing = True
+            self._closing, self._save_until = True, deadline - _END_S
             for job in self._jobs:
                 job.stop.set()
             self._changed.notify()
@@ -137,7 +158,10 @@ class EngineThread(QObject):
             self._thread.join(max(0.0, deadline - time.monotonic()))
         if QCoreApplication.instance() is not None:
             QCoreApplication.sendPostedEvents(None, QEvent.Type.MetaCall)
-        return not self._thread.is_alive()
+        if self._thread.is_alive():
+            WorkMarker(self._snapshots).clear()  # stuck is no crash: the user wanted the end
+            return False
+        return True
 
     # ------------------------------------------------------------ in the engine's thread
 
@@ -160,7 +184,7 @@ class EngineThread(QObject):
                 if not isinstance(job.command, _HOUSEKEEPING):
                     self._used_at = time.monotonic()
                 self._done()
-        for event in engine.close():
+        for event in engine.close(self._save_until - time.monotonic()):
             self.event_emitted.emit(event)
 
     def _refuse(self, error: AppError) -> None:
@@ -173,9 +197,23 @@ class EngineThread(QObject):
                     case CountTokens(request=request):
                         self.event_emitted.emit(TokensCounted(request, None))
             if self._jobs:
-                if isinstance(command := self._jobs[0].command, LoadModel):
-                    self.event_emitted.emit(ModelFailed(command.path, error))
+                match self._jobs[0].command:
+                    case LoadModel(path=path):
+                        self.event_emitted.emit(ModelFailed(path, error))
+                    case DiscardCache(conversation_id=conversation):
+                        self._remove(conversation)
+                    case DiscardAllCaches():
+                        self._remove(None)
+                    case PackCache(conversation_id=conversation):
+                        self.event_emitted.emit(CachePacked(conversation))
+                    case AdoptCache(conversation_id=conversation, path=path):
+                        Path(path).unlink(missing_ok=True)
+                        self.event_emitted.emit(CacheAdopted(conversation, str(error)))
                 self._done()
+
+    def _remove(self, conversation_id: str | None) -> None:
+        store = SnapshotStore(self._snapshots)
+        self.event_emitted.emit(SnapshotsRemoved(tuple(store.remove(store.files(conversation_id)))))
 
     def _done(self) -> None:
         with self._changed:

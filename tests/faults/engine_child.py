@@ -7,6 +7,7 @@ Prints a line for each thing that has reached the disk, so that the parent knows
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import time
@@ -14,7 +15,16 @@ from pathlib import Path
 
 import turboquant  # noqa: F401  (before mlx)
 from app.engine.engine import Engine
-from app.events import Generate, GenerationParams, LoadModel, SaveSnapshots, SnapshotSaved, TokenBatch, TurnFinished
+from app.events import (
+    Generate,
+    GenerationParams,
+    LoadModel,
+    SaveSnapshots,
+    SnapshotSaved,
+    SnapshotsRemoved,
+    TokenBatch,
+    TurnFinished,
+)
 from app.library.conversations import Library
 
 QUESTION = "Tell me of the sixth day. " * 30
@@ -41,12 +51,18 @@ def main(model: str, home: Path, what: str) -> None:
                     print(len(text), flush=True)
         elif isinstance(event, TurnFinished):
             library.finish_reply(event)
-    while what == "save":
-        engine._sessions[conversation.id].dirty = True
+    session = engine.sessions.held[conversation.id]
+    for save in itertools.count():
+        if what != "save":
+            break
+        session.dirty, session.tip = True, reply.id + str(save)  # as after another reply: a file of another name
         for event in engine.run(SaveSnapshots(), threading.Event()):
-            assert isinstance(event, SnapshotSaved), event
-            library.record_snapshot(event, f"{conversation.id}.tqcache", "")
-            print(event.snapshot_bytes, flush=True)
+            if isinstance(event, SnapshotSaved):
+                library.caches.saved(event)
+                print(event.snapshot_bytes, flush=True)
+            else:
+                assert isinstance(event, SnapshotsRemoved), event
+                library.caches.forget(event.files)
 
 
 if __name__ == "__main__":

@@ -58,13 +58,22 @@ def check_saved(model: Path, home: Path) -> None:
         (conversation,) = library.conversations()
         question, reply = library.messages(conversation.id)
         assert (question.content, reply.state) == (QUESTION, "length")  # whole: ended at its limit
-    engine = ready_engine(model, home)
-    loaded = one(SnapshotLoaded, drive(engine, OpenConversation(conversation.id, (), "turbo4")))
-    assert loaded.tokens > 200
-    turn = ask(engine, transcript(QUESTION, reply.content, "Go on."), conversation=conversation.id)
-    assert turn.reused_tokens == loaded.tokens
-    assert SnapshotStore(home).tidy([conversation.id]) == []
-    assert not list(home.glob("*.tmp"))
+        there = SnapshotStore(home).files()
+        assert there
+        engine = ready_engine(model, home)
+        SnapshotStore(home).tidy(set(library.ids()))
+        assert {file.path for file in SnapshotStore(home).files()} == {file.path for file in there}, (
+            "a later start uses it"
+        )
+        loaded = one(SnapshotLoaded, drive(engine, OpenConversation(conversation.id, (), "turbo4")))
+        assert loaded.tokens > 200
+        turn = ask(engine, transcript(QUESTION, reply.content, "Go on."), conversation=conversation.id)
+        assert turn.reused_tokens == loaded.tokens
+        files = SnapshotStore(home).tidy(set(library.ids()))
+        library.caches.reconcile(files)
+        assert {file.file for file in library.caches.all()} == {file.name for file in files}
+    assert 1 <= len(files) <= 2  # killed before it was recorded, or before the file that it replaces was removed
+    assert {path.name for path in home.glob("*.tqcache*")} == {file.name for file in files}
 
 
 def test_in_the_middle_of_a_save(model: Path, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ MODEL = "/models/Tiny-1B"
 LAYERS = 30
 RAW = 40
 CONTEXT = 8192
+FINGERPRINT = "f" * 16
+PREFILL_RATE = 100.0
 KLD = {
     "none": 0.0, "turbo4": 0.0024, "turbo3": 0.0098, "turbo2": 0.042, "turbo4v2": 0.0135, "turbo4v3": 0.0045,
     "turbo0v4": 0.0005, "turbo0v2": 0.0125, "turbo8v4": 0.0004,
@@ -67,6 +69,10 @@ def fit(weights: int, free: int = int(9.3e9), total: int = int(17.2e9), context:
     return ev.ModelFit(weights, work, total, usable, free, context, lengths, tuple(schemes), LAYERS, verdict, sentence)
 
 
+def cache_file(conversation_id: str) -> str:
+    return f"{conversation_id}..{'0' * 32}.tqcache"
+
+
 def words(text: str) -> int:
     return len(text.split())
 
@@ -89,6 +95,8 @@ class FakeEngine(QObject):
         self.context = context
         self.fail_next: AppError | None = None
         self.reject_snapshots = ""
+        self.refuse_caches = ""  # why an imported cache isn't taken
+        self.packed: tuple[ev.PackedFile, ...] = ()  # the files of any conversation
         self.model_error: AppError | None = None
         self.model_errors: dict[str, AppError] = {}  # by path
         self.refused: set[str] = set()  # paths for which memory is short
@@ -179,12 +187,24 @@ class FakeEngine(QObject):
                 yield from self._switch(command)
             case ev.DiscardCache():
                 self.caches.pop(command.conversation_id, None)
-                self.snapshots.pop(command.conversation_id, None)
+                if self.snapshots.pop(command.conversation_id, None):
+                    yield ev.SnapshotsRemoved((cache_file(command.conversation_id),))
+            case ev.DiscardAllCaches():
+                gone = tuple(cache_file(name) for name in self.snapshots)
+                self.snapshots.clear()
+                yield ev.SnapshotsRemoved(gone)
+            case ev.PackCache():
+                yield ev.CachePacked(command.conversation_id, self.packed)
+            case ev.AdoptCache():
+                yield ev.CacheAdopted(command.conversation_id, self.refuse_caches)
             case ev.SaveSnapshots():
                 for name, (scheme, tokens) in self.caches.items():
                     if tokens and self.snapshots.get(name) != (scheme, tokens):
                         self.snapshots[name] = (scheme, tokens)
-                        yield ev.SnapshotSaved(name, cache_bytes(scheme, tokens) + 4096, 0.02, tokens)
+                        size = cache_bytes(scheme, tokens) + 4096
+                        yield ev.SnapshotSaved(
+                            name, size, 0.02, tokens, cache_file(name), "", scheme, FINGERPRINT, PREFILL_RATE
+                        )
 
     def _load(self, command: ev.LoadModel) -> Iterator[ev.Event]:
         yield ev.ModelLoading(command.path, command.path.rsplit("/", 1)[-1])
@@ -202,7 +222,7 @@ class FakeEngine(QObject):
             if self.stopping:
                 yield ev.ModelFailed(command.path, AppError("Stopped."))
                 return
-        model = ev.ModelInfo(name, command.path, "f" * 16, "numba", 538_090_000, self.context, LAYERS, 3, 64)
+        model = ev.ModelInfo(name, command.path, FINGERPRINT, "numba", 538_090_000, self.context, LAYERS, 3, 64)
         yield ev.ModelLoaded(model, OPTIONS, 0.8)
 
     def _open(self, command: ev.OpenConversation) -> Iterator[ev.Event]:
@@ -211,7 +231,7 @@ class FakeEngine(QObject):
             yield ev.SnapshotRejected(name, self.reject_snapshots)
         elif name not in self.caches and name in self.snapshots:
             scheme, tokens = self.caches[name] = self.snapshots[name]
-            yield ev.SnapshotLoaded(name, cache_bytes(scheme, tokens) + 4096, 0.03, tokens, scheme)
+            yield ev.SnapshotLoaded(name, cache_bytes(scheme, tokens) + 4096, 0.03, tokens, scheme, cache_file(name))
         yield self._planned(name, command.scheme)
         yield self._sample(name, command.scheme)
 

@@ -18,6 +18,7 @@ from huggingface_hub import constants
 
 from app.engine import fit
 from app.engine.engine import Engine
+from app.engine.marker import Unfinished, WorkMarker
 from app.events import (
     FitJudged,
     Generate,
@@ -29,10 +30,12 @@ from app.events import (
     ModelLoadProgress,
     ModelUnloaded,
     OpenConversation,
+    PrefillStarted,
     SchemeSwitched,
     SnapshotLoaded,
     SnapshotSaved,
     SwitchScheme,
+    TokenBatch,
     TurnFailed,
     TurnFinished,
     UnloadModel,
@@ -68,7 +71,7 @@ def test_a_stop_in_the_middle_gives_the_memory_back(folder: Path, tmp_path: Path
     assert failed.error.message == "Stopped."
     assert len(of(ModelLoadProgress, events)) == 1
     assert mx.get_active_memory() - before < 1000
-    assert not (tmp_path / "loading.json").exists()
+    assert not (tmp_path / "working.json").exists()
     one(ModelLoaded, drive(engine, LoadModel(str(folder))))
 
 
@@ -81,7 +84,7 @@ def test_a_load_can_be_stopped_at_any_moment(folder: Path, tmp_path: Path) -> No
             break
         assert one(ModelFailed, events).error.message == "Stopped."
         assert mx.get_active_memory() - before < 1000
-        assert not (tmp_path / "loading.json").exists()
+        assert not (tmp_path / "working.json").exists()
     assert moment > 5
 
 
@@ -120,7 +123,7 @@ def test_a_tokenizer_that_panics_is_a_load_that_failed(folder: Path, tmp_path: P
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     failed = one(ModelFailed, drive(Engine(tmp_path), LoadModel(str(folder))))
     assert "couldn't be loaded: Precompiled" in failed.error.message
-    assert not (tmp_path / "loading.json").exists()
+    assert not (tmp_path / "working.json").exists()
 
 
 def test_a_load_that_fails_gives_the_memory_back(folder: Path, tmp_path: Path) -> None:
@@ -296,29 +299,35 @@ for event in Engine(Path(sys.argv[2])).run(LoadModel(sys.argv[1]), threading.Eve
 """
 
 
-def test_a_model_that_ended_the_program_is_not_loaded_again_by_itself(folder: Path, tmp_path: Path) -> None:
+def test_a_load_that_ended_the_program_leaves_its_mark(folder: Path, tmp_path: Path) -> None:
     child = subprocess.run([sys.executable, "-c", CRASH, str(folder), str(tmp_path)], cwd=Path(__file__).parents[4])
     assert child.returncode == -9
+    marker = WorkMarker(tmp_path)
+    assert marker.read() == Unfinished("load", str(folder))
     engine = Engine(tmp_path)
-    failed = one(ModelFailed, drive(engine, LoadModel(str(folder), at_start=True)))
-    assert "The program ended while it was loading tiny last time" in failed.error.message
-    other = make_model(tmp_path / "other")
-    one(ModelLoaded, drive(Engine(tmp_path), LoadModel(str(other), at_start=True)))  # another one may
-
-
-def test_loaded_by_hand_it_may_be_loaded_at_start_again(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "loading.json").write_text(json.dumps({"version": 1, "folder": str(folder)}))
-    engine = Engine(tmp_path)
-    one(ModelFailed, drive(engine, LoadModel(str(folder), at_start=True)))
-    one(ModelFailed, drive(engine, LoadModel(str(folder), at_start=True)))  # asking doesn't clear it
+    assert marker.read() is not None  # an engine alone doesn't clear it
     one(ModelLoaded, drive(engine, LoadModel(str(folder))))
-    one(ModelLoaded, drive(engine, LoadModel(str(folder), at_start=True)))
+    assert marker.read() is None
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000])
-def test_a_damaged_mark_hinders_nothing(folder: Path, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "loading.json").write_bytes(content)
-    one(ModelLoaded, drive(Engine(tmp_path), LoadModel(str(folder), at_start=True)))
+def test_a_turn_marks_what_it_is_at(folder: Path, tmp_path: Path) -> None:
+    engine, marker = ready_engine(folder, tmp_path), WorkMarker(tmp_path)
+    seen = {}
+    for event in engine.run(Generate("c", "r", transcript("hello"), "turbo4", GREEDY), threading.Event()):
+        seen[type(event)] = marker.read()
+    assert seen[PrefillStarted] == Unfinished("prefill", str(folder), "c")
+    assert seen[TokenBatch] == Unfinished("generate", str(folder), "c")
+    assert marker.read() is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"doing": "dance", "folder": "", "conversation": "", "file": ""}',
+     b'{"doing": "load", "folder": 7, "conversation": "", "file": ""}'],
+)  # fmt: skip
+def test_a_damaged_mark_says_nothing(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "working.json").write_bytes(content)
+    assert WorkMarker(tmp_path).read() is None
 
 
 def test_a_folder_that_cannot_be_written_hinders_nothing(folder: Path, tmp_path: Path) -> None:

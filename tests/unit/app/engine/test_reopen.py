@@ -21,7 +21,7 @@ from app.events import (
     SwitchScheme,
     TurnFinished,
 )
-from tests.engine_kit import GREEDY, ask, drive, held_tokens, make_model, of, one, ready_engine, transcript
+from tests.engine_kit import GREEDY, ask, drive, held_tokens, make_model, of, one, ready_engine, saved_files, transcript
 from turboquant.schemes import SCHEMES
 
 LONG = "And God saw every thing that he had made, and, behold, it was very good. " * 8
@@ -54,7 +54,7 @@ def test_the_reply_after_reopening_is_the_reply_without(model: Path, tmp_path: P
     engine = ready_engine(model, tmp_path)
     reply = ask(engine, transcript(text), scheme).text
     saved = one(SnapshotSaved, list(engine.close()))
-    assert saved.snapshot_bytes == (tmp_path / "c.tqcache").stat().st_size
+    assert saved.snapshot_bytes == saved_files(tmp_path)[0].stat().st_size
 
     stays = ready_engine(model, tmp_path / "stays")
     assert ask(stays, transcript(text), scheme).text == reply
@@ -65,11 +65,13 @@ def test_the_reply_after_reopening_is_the_reply_without(model: Path, tmp_path: P
     loaded = one(SnapshotLoaded, events)
     assert (loaded.tokens, loaded.scheme, loaded.snapshot_bytes) == (len(tokens), scheme, saved.snapshot_bytes)
     assert one(MemorySample, events).tokens == len(tokens)
+    said = [text, reply]
     for question in ("And then?", "What else?"):
-        messages = transcript(text, reply, question)
+        messages = transcript(*said, question)
         with_it, without = ask(reopened, messages, scheme), ask(stays, messages, scheme)
         assert with_it.text == without.text
         assert with_it.reused_tokens == without.reused_tokens
+        said += [question, without.text]
     assert held_tokens(reopened) == held_tokens(stays)
 
 
@@ -77,7 +79,7 @@ def test_the_reply_after_reopening_is_the_reply_without(model: Path, tmp_path: P
 def test_a_cache_of_one_token(model: Path, tmp_path: Path, scheme: str) -> None:
     engine = ready_engine(model, tmp_path)
     drive(engine, OpenConversation("c", (), scheme))
-    session = engine._sessions["c"]
+    session = engine.sessions.held["c"]
     first = session.loaded.tokenizer.convert_tokens_to_ids("<|im_start|>")
     *_, done = session.prefill([first], session.caches, threading.Event())
     session.tokens, session.dirty = [first], True
@@ -121,7 +123,7 @@ def test_reopening_doesnt_write_and_switching_does(model: Path, tmp_path: Path) 
 def test_conversations_used_long_ago_make_room(model: Path, tmp_path: Path) -> None:
     engine = ready_engine(model, tmp_path, kept_sessions=2)
     replies = {name: ask(engine, transcript(LONG + name), conversation=name).text for name in "abc"}
-    assert list(engine._sessions) == ["b", "c"]
+    assert list(engine.sessions.held) == ["b", "c"]
     events = drive(engine, Generate("a", "r", transcript(LONG + "a", replies["a"], "And?"), "turbo4", GREEDY))
     one(SnapshotLoaded, events)
     stays = ready_engine(model, tmp_path / "stays")
@@ -135,8 +137,8 @@ def test_a_byte_budget_makes_room_too(model: Path, tmp_path: Path) -> None:
     for name in "ab":
         ask(engine, transcript(LONG), conversation=name)
     drive(engine, OpenConversation("b", transcript(LONG), "turbo4"))
-    assert list(engine._sessions) == ["b"]
-    assert (tmp_path / "a.tqcache").exists()
+    assert list(engine.sessions.held) == ["b"]
+    assert saved_files(tmp_path, "a")
 
 
 def test_discarding_forgets_memory_and_file(model: Path, tmp_path: Path) -> None:

@@ -47,10 +47,10 @@ def engine(model: Path, tmp_path: Path) -> Engine:
 def test_both_sizes_are_measured(engine: Engine, old: str, new: str, method: str) -> None:
     reply = ask(engine, transcript(LONG), old).text
     tokens = held_tokens(engine)
-    before = turboquant.report.measure(engine._sessions["c"].caches).used_bytes
+    before = turboquant.report.measure(engine.sessions.held["c"].caches).used_bytes
     events = drive(engine, SwitchScheme("c", new, transcript(LONG, reply)))
     switched = one(SchemeSwitched, events)
-    after = turboquant.report.measure(engine._sessions["c"].caches)
+    after = turboquant.report.measure(engine.sessions.held["c"].caches)
     assert (switched.from_scheme, switched.to_scheme, switched.method) == (old, new, method)
     assert (switched.bytes_before, switched.bytes_after) == (before, after.used_bytes)
     assert (switched.tokens, held_tokens(engine)) == (len(tokens), tokens)
@@ -66,7 +66,7 @@ def test_a_rebuild_is_the_prefill_of_the_same_tokens(engine: Engine) -> None:
     messages = transcript(LONG, "So it was.", "And?")
     ask(engine, messages[:1], "turbo2")
     drive(engine, SwitchScheme("c", "turbo4", messages[:1]))
-    session = engine._sessions["c"]
+    session = engine.sessions.held["c"]
     straight = turboquant.make_cache(session.loaded.model, "turbo4")
     *_, done = session.prefill(session.tokens, straight, threading.Event())
     turboquant.plan.compress(straight)

@@ -192,18 +192,8 @@ def test_the_chart_stays_small(library: Library, monkeypatch: pytest.MonkeyPatch
 
 def test_samples_of_a_deleted_conversation_are_ignored(library: Library) -> None:
     library.record_samples([(sample("gone", 1, 1), None)])
-    library.record_snapshot(SnapshotSaved("gone", 1, 0.1, 1), "gone.tqcache", "f")
+    library.caches.saved(SnapshotSaved("gone", 1, 0.1, 1, "gone.tqcache", "", "turbo4", "f"))
     assert library.samples("gone") == []
-
-
-def test_snapshot_sizes_are_listed(library: Library) -> None:
-    conversation = talk(library, "one")
-    assert library.conversation(conversation).snapshot_bytes == 0
-    library.record_snapshot(SnapshotSaved(conversation, 5000, 0.1, 20), "x.tqcache", "f")
-    library.record_snapshot(SnapshotSaved(conversation, 6000, 0.1, 25), "x.tqcache", "f")
-    assert library.conversations()[0].snapshot_bytes == 6000
-    library.forget_snapshots([conversation])
-    assert library.conversations()[0].snapshot_bytes == 0
 
 
 @pytest.mark.parametrize(

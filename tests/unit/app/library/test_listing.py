@@ -50,10 +50,11 @@ def test_it_follows_every_change(library: Library, monkeypatch: pytest.MonkeyPat
                     library.record_samples([(MemorySample(one, "turbo4", 9, 9, 9, 9, 9, 9, 9, 9, 9, 9), None)])
                 case 6:
                     library._db.execute(
-                        "INSERT OR REPLACE INTO snapshots VALUES (?,'','','',1,?,1,1)", (one, rng.random())
+                        "INSERT OR REPLACE INTO caches VALUES (?,?,'','','turbo4',1,?,1,1,1,1)",
+                        (f"{one}.{rng.randint(1, 3)}", one, rng.randint(1, 9)),
                     )
                 case 7:
-                    library._db.execute("DELETE FROM snapshots WHERE conversation = ?", (one,))
+                    library._db.execute("DELETE FROM caches WHERE conversation = ?", (one,))
                 case 8:
                     ids.append(library.create("turbo2").id)
                 case 9:

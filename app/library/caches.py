@@ -1,0 +1,76 @@
+"""What is known of each cache file: whom it serves, what it holds, how long it took to save and to load.
+
+The files name themselves and say in their headers what they hold, so a lost row costs only what was measured.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+
+from app.events import SnapshotLoaded, SnapshotSaved
+from app.library.records import StoredCache, read_cache
+from app.library.snapshots import CacheFile
+
+# A model's rate is measured with each save; a file without one has that of the model's latest.
+_SELECT = """
+    SELECT c.*, coalesce(nullif(c.prefill_tokens_per_s, 0), (
+        SELECT o.prefill_tokens_per_s FROM caches o
+        WHERE o.fingerprint = c.fingerprint AND o.prefill_tokens_per_s > 0 ORDER BY o.used DESC LIMIT 1
+    ), 0) AS rate FROM caches c
+"""
+
+
+class Caches:
+    """The table of cache files; part of a Library."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def saved(self, event: SnapshotSaved) -> None:
+        """Ignored for a conversation that is gone."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO caches "
+            "SELECT ?, id, ?, ?, ?, ?, ?, ?, 0, ?, ? FROM conversations WHERE id = ?",
+            (event.file, event.tip, event.fingerprint, event.scheme, event.tokens, event.snapshot_bytes, event.seconds,
+             event.prefill_tokens_per_s, time.time(), event.conversation_id),
+        )  # fmt: skip
+
+    def loaded(self, event: SnapshotLoaded) -> None:
+        self._db.execute(
+            "UPDATE caches SET load_s = ?, tokens = ?, scheme = ?, used = ? WHERE file = ?",
+            (event.seconds, event.tokens, event.scheme, time.time(), event.file),
+        )
+
+    def forget(self, files: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM caches WHERE file = ?", [(file,) for file in files])
+
+    def discarded(self, conversation_id: str) -> None:
+        """Nothing of this conversation is cached any more."""
+        self._db.execute(
+            "UPDATE conversations SET cached_tokens = 0, cached_bytes = 0 WHERE id = ?", (conversation_id,)
+        )
+
+    def reconcile(self, files: Sequence[CacheFile]) -> None:
+        """Know of exactly these: a program that was killed may have saved one, or removed one, without a row."""
+        there = {file.name for file in files}
+        with closing(self._db.execute("SELECT file FROM caches")) as rows:
+            known = {str(name) for (name,) in rows}
+        self.forget(known - there)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO caches "
+            "SELECT ?, id, ?, '', scheme, cached_tokens, ?, 0, 0, 0, ? FROM conversations WHERE id = ?",
+            [(f.name, f.tip, f.size_bytes, f.used, f.conversation) for f in files if f.name not in known],
+        )
+
+    def all(self) -> list[StoredCache]:
+        """The largest first."""
+        rows = self._db.execute(f"{_SELECT} ORDER BY c.bytes DESC")
+        return [made for row in rows if (made := read_cache(row)) is not None]
+
+    def of(self, conversation_id: str) -> list[StoredCache]:
+        """One conversation's, what was used last first."""
+        rows = self._db.execute(f"{_SELECT} WHERE c.conversation = ? ORDER BY c.used DESC", (conversation_id,))
+        return [made for row in rows if (made := read_cache(row)) is not None]

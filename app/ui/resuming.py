@@ -1,0 +1,80 @@
+"""After a run that ended in the middle of the engine's work: what it did is said, and no model loads by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+
+from app.engine.marker import Unfinished
+from app.engine.model_folder import display_name
+
+
+class Resuming(QObject):
+    """`load_wanted(folder)`, `other_wanted`, `report_wanted`: how the user goes on. `box` is open until then."""
+
+    load_wanted = Signal(str)
+    other_wanted = Signal()
+    report_wanted = Signal()
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._folder = ""
+        self.box: QMessageBox | None = None
+        self.load: QPushButton | None = None
+        self.other: QPushButton | None = None
+        self.report: QPushButton | None = None
+
+    def begin(self, work: Unfinished, title: str) -> None:
+        """`title` of the conversation that it was at; empty: of none."""
+        self._folder = work.folder
+        model = display_name(Path(work.folder))
+        self.box = box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setWindowTitle(self.tr("TurboQuant Chat"))
+        box.setText(self._what(work, model, title))
+        box.setInformativeText(self._then(work))
+        if Path(work.folder).is_dir():
+            self.load = box.addButton(self.tr("Load {0}").format(model), QMessageBox.ButtonRole.AcceptRole)
+        self.other = box.addButton(self.tr("Choose another model"), QMessageBox.ButtonRole.AcceptRole)
+        self.report = box.addButton(self.tr("Show report"), QMessageBox.ButtonRole.ActionRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Close))
+        box.buttonClicked.connect(self.on_clicked)
+        box.open()
+
+    def _what(self, work: Unfinished, model: str, title: str) -> str:
+        match work.doing:
+            case "load":
+                return self.tr("The program ended unexpectedly while {0} was being loaded.").format(model)
+            case "prefill":
+                words = self.tr("The program ended unexpectedly while {0} was reading the prompt in “{1}”.")
+            case "generate":
+                words = self.tr("The program ended unexpectedly while {0} was writing a reply in “{1}”.")
+            case "switch":
+                words = self.tr("The program ended unexpectedly while the cache of “{1}” was changed, with {0} loaded.")
+            case "open":
+                words = self.tr("The program ended unexpectedly while the saved cache of “{1}” was read for {0}.")
+        return words.format(model, title or self.tr("a conversation"))
+
+    def _then(self, work: Unfinished) -> str:
+        words = [
+            self.tr("Memory may have run out, or something else ended it."),
+            self.tr("Your conversations are kept, with what was written of a reply."),
+        ]
+        if work.file:
+            words.append(self.tr("That saved cache was removed; its text is read again when you go on."))
+        words.append(self.tr("To be safe, no model was loaded."))
+        return " ".join(words)
+
+    def on_clicked(self, button: QPushButton) -> None:
+        box, self.box = self.box, None
+        if box is not None:
+            box.deleteLater()
+        if button is self.load:
+            self.load_wanted.emit(self._folder)
+        elif button is self.other:
+            self.other_wanted.emit()
+        elif button is self.report:
+            self.report_wanted.emit()
