@@ -34,6 +34,9 @@ def close_in(what: str, model: str, home: Path, **more: str) -> dict[str, Any]:
     assert told["ended"], f"the engine was still at it after {told['seconds']} s"
     assert not (home / "logs" / crashes.RUNNING).exists(), "it counts as an end"
     assert "Traceback" not in done.stderr
+    logged = "".join(path.read_text() for path in (home / "logs").iterdir())
+    assert logged
+    assert "sixth day" not in logged, "what is said stays out of the log"
     return told
 
 
