@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from statistics import median
 from typing import Any
@@ -154,8 +154,9 @@ class Layer:
             mx.argsort(mx.random.uniform(shape=(1, kv_heads, dim)), axis=-1).astype(mx.uint16) if split else None,
         )
         self.query = mx.random.normal((1, kv_heads * group, length, dim)).astype(dtype) if query is None else query
-        mx.eval(self.query, *[a for a in vars(self.stretches).values() if isinstance(a, mx.array)])
-        mx.eval(*[a for b in vars(self.stretches).values() if isinstance(b, Buffer | PackedBuffer) for a in b.arrays()])
+        held = [getattr(self.stretches, field.name) for field in fields(self.stretches)]
+        mx.eval(self.query, *[a for a in held if isinstance(a, mx.array)])
+        mx.eval(*[a for b in held if isinstance(b, Buffer | PackedBuffer) for a in b.arrays()])
 
 
 def _buffer(array: mx.array, count: int) -> Buffer:
@@ -229,7 +230,7 @@ def mlx_attention(tokens: int, dim: int = 128, kv_heads: int = 8, group: int = 4
     return step
 
 
-def race(candidates: dict[str, Step], rounds: int = 3) -> dict[str, float]:
+def race(candidates: dict[str, Step], rounds: int = 7) -> dict[str, float]:
     """Microseconds a layer of each candidate; they take turns."""
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for step in candidates.values():
