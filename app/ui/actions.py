@@ -38,6 +38,8 @@ class Actions(QObject):
         self.paste = self._edit_action(self.tr("Paste"), "paste")
         self.select_all = self._edit_action(self.tr("Select all"), "selectAll")
         self.find = self._action(self.tr("Find in this conversation"), "Ctrl+F")
+        self.find_next = self._action(self.tr("Next hit"), ("Ctrl+G", "F3"))
+        self.find_previous = self._action(self.tr("Previous hit"), "Shift+F3")
         self.search = self._action(self.tr("Search all conversations"), ("Ctrl+Shift+F", "Ctrl+K"))
         self.sidebar = self._action(self.tr("Conversations"), "Ctrl+Shift+S", "sidebar", checkable=True)
         self.panel = self._action(self.tr("Memory"), "Ctrl+Shift+M", "panel", checkable=True)
@@ -93,7 +95,8 @@ class Actions(QObject):
     def layout(self) -> list[tuple[str, list[QAction | None]]]:
         """Each menu's title and entries, in order; None is a line between groups."""
         file = [self.new, None, self.rename, self.pin, self.delete, None, self.preferences, None, self.close, self.quit]
-        edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find, self.search]
+        edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find]
+        edit += [self.find_next, self.find_previous, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]
         view += [self.larger, self.smaller, self.usual_size]
         chat = [self.send, self.stop, None, self.attach, self.reply_settings, None, self.scheme]

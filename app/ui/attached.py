@@ -35,6 +35,17 @@ class AttachedFiles(QWidget):
     def open_texts(self) -> list[str]:
         return [text.toPlainText() for button, text in self._texts.items() if button.isChecked()]
 
+    @property
+    def opened(self) -> list[QPlainTextEdit | None]:
+        """Of each file its text, where that was opened and is."""
+        return [self._texts.get(button) if button.isChecked() else None for button in self.buttons]
+
+    def reveal(self, number: int) -> QPlainTextEdit:
+        button = self.buttons[number]
+        if not button.isChecked():
+            button.click()
+        return self._texts[button]
+
     def _button(self, file: Attachment) -> QToolButton:
         button = QToolButton(self)
         button.setProperty("role", "file")

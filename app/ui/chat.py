@@ -18,7 +18,7 @@ from app.ui import formats
 from app.ui.answering import Answering
 from app.ui.cache_view import CacheView
 from app.ui.cards import ContextFullCard
-from app.ui.chat_items import MESSAGE, ChatItems
+from app.ui.chat_items import ChatItems
 from app.ui.choices import Choices
 from app.ui.composer import Composer
 from app.ui.counting import Counting
@@ -29,6 +29,7 @@ from app.ui.memory_panel import MemoryPanel
 from app.ui.messages import ReplyView
 from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
+from app.ui.pieces import MESSAGE
 from app.ui.said import Said
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
@@ -137,7 +138,7 @@ class Chat(QObject):
             self._cache.branched(conversation_id)
         if elsewhere or conversation_id != self.current:
             self.open(conversation_id)
-        self._transcript.reveal(lambda item: item.property(MESSAGE) == message_id)
+        self._transcript.show_message(message_id)
 
     def show_branch(self) -> None:
         """The conversation on screen goes on, or another of its branches is shown: what is new of it is made anew."""

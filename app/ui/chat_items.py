@@ -17,9 +17,7 @@ from app.ui.chart_data import Marker
 from app.ui.message_editor import MessageEditor
 from app.ui.message_tools import MessageTools
 from app.ui.messages import ReplyFigures, ReplyView, UserBubble
-from app.ui.transcript import ItemMaker
-
-MESSAGE = "message_id"
+from app.ui.pieces import MESSAGE, ItemMaker, Piece
 
 
 class ChatItems(QObject):
@@ -56,9 +54,12 @@ class ChatItems(QObject):
             if message is start and message is not messages[0]:
                 makers.append(self.context_divider)
             if message.role == "user":
-                makers.append(partial(self.said, message, versions.get(message.id, ())))
+                make = partial(self.said, message, versions.get(message.id, ()))
+                makers.append(Piece(message.id, message.content, UserBubble, make))
             elif message.role == "assistant":
-                makers.append(partial(self.reply, message, versions.get(message.id, ()), message is messages[-1]))
+                last = message is messages[-1]
+                build = partial(self.reply, message, versions.get(message.id, ()), last)
+                makers.append(Piece(message.id, message.content, ReplyView, build))
             if message.id == behind:
                 makers.clear()
             makers += [partial(self.divider, s) for s in switches if s.after_message == message.id]
@@ -78,7 +79,7 @@ class ChatItems(QObject):
     def reply(self, message: Message, versions: Sequence[str], last: bool) -> ReplyView:
         view = self._live_reply(message) or self.stored_reply(message)
         view.setProperty(MESSAGE, message.id)
-        tools = self._tools(message, versions, view.source)
+        tools = self._tools(message, versions, view.answer)
         tools.set_always(last)
         view.set_tools(tools)
         if not last:

@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QWidget
 from app import events as ev
 from app.library.records import Message
 from app.ui.cards import ContextFullCard
-from app.ui.chat_items import MESSAGE, ChatItems
+from app.ui.chat_items import ChatItems
 from app.ui.composer import Composer
 from app.ui.messages import ReplyView
+from app.ui.pieces import MESSAGE
 from app.ui.said import Said
 from app.ui.transcript import Transcript
 from app.ui.writing import Writing

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from PySide6.QtCore import QByteArray, QRect, QRectF, QSizeF
-from PySide6.QtGui import QFontInfo, QFontMetricsF, QPainter, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
+from PySide6.QtGui import QFontMetricsF, QPainter, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
 from PySide6.QtSvg import QSvgRenderer
 
 log = logging.getLogger(__name__)
@@ -21,6 +21,7 @@ SOURCE = int(QTextFormat.Property.UserProperty) + 21  # as the model wrote it, w
 DISPLAY = int(QTextFormat.Property.UserProperty) + 22  # True: on a line of its own
 LONGEST = 2000  # letters; setting takes about 0.1 ms for one
 _UNIT = 32.0  # pixels to the em that formulas are set at; drawing scales them
+_X_HEIGHT = 0.467 * _UNIT  # of the font that formulas are set in
 _SMALLEST = 0.45  # a formula that is wider than its column is made smaller, down to this
 # These would give commands a meaning that the parser doesn't bound.
 _PROGRAMS = re.compile(r"\\(?:(?:re)?newcommand|(?:g|e|x)?def|let|newenvironment|input|include)\b")
@@ -90,7 +91,8 @@ def style(base: QTextCharFormat, source: str, display: bool) -> QTextCharFormat 
 
 
 def _scale(text: QTextCharFormat) -> float:
-    return QFontInfo(text.font()).pixelSize() / _UNIT
+    """A formula's small letters are as high as those of the text around it."""
+    return QFontMetricsF(text.font()).xHeight() / _X_HEIGHT
 
 
 class FormulaObject(QPyTextObject):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from app.ui.columns import Columns
 from app.ui.composer import Composer
 from app.ui.downloads import DownloadNews, DownloadsButton
 from app.ui.drop_target import DropTarget
+from app.ui.find_bar import FindBar
 from app.ui.generation_panel import ReplySettings
 from app.ui.help import Help
 from app.ui.hub_link import Hub, HubLink
@@ -64,6 +66,7 @@ class MainWindow(QMainWindow):
         self.models, self.hub = ModelLink(engine, self), Hub(hub, self)
         self.models_page = ModelsPage(self.hub, self.models, settings)
         self.guard, self._drop_target = LoadGuard(self.models, self), DropTarget(self)
+        self.find_bar = FindBar(self.transcript)
         self._preferences: Preferences | None = None
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self.reply_settings = ReplySettings(self.chat, self.composer, self)
@@ -126,6 +129,10 @@ class MainWindow(QMainWindow):
         a.minimize.triggered.connect(self.showMinimized)
         a.sidebar.triggered.connect(self.on_toggle_sidebar)
         a.panel.triggered.connect(self.on_toggle_panel)
+        a.find.triggered.connect(self.find_bar.open_bar)
+        a.find_next.triggered.connect(self.find_bar.on_next)
+        a.find_previous.triggered.connect(self.find_bar.on_previous)
+        self.sidebar.hit_chosen.connect(self.on_hit_chosen)
         a.search.triggered.connect(self.on_search)
         a.larger.triggered.connect(self.appearance.on_larger)
         a.smaller.triggered.connect(self.appearance.on_smaller)
@@ -137,8 +144,7 @@ class MainWindow(QMainWindow):
         a.stop.triggered.connect(self.chat.stop)
         self.browsing.chat_wanted.connect(self.on_to_chat)
         self.browsing.titled.connect(self.on_titled)
-        self.sidebar.conversation_chosen.connect(self.pages.leave_models)
-        self.sidebar.hit_chosen.connect(self.pages.leave_models)
+        self.browsing.opening.connect(self.pages.leave_models)
         self.sidebar.models_clicked.connect(self.on_models)
         self.sidebar.left.connect(self.on_to_chat)
         self.models.changed.connect(self.on_model_changed)
@@ -218,6 +224,10 @@ class MainWindow(QMainWindow):
         self.pages.leave_models()
         self._focus_page()
 
+    def on_hit_chosen(self, _conversation: str, message_id: str) -> None:
+        """It is on screen: what was searched for is marked in it."""
+        self.find_bar.show_message(message_id, re.findall(r"\w+", self.sidebar.search.text()))
+
     def on_search(self) -> None:
         self._columns.toggle("sidebar", True)
         self.sidebar.search.setFocus()
@@ -282,8 +292,8 @@ class MainWindow(QMainWindow):
         if self._preferences is None:
             self._preferences = Preferences(self._settings, self.appearance, self.hub, self)
             self._preferences.models.idle_changed.connect(self.on_idle_changed)
-            page = StoragePage(self.storage, self._preferences)
-            self._preferences.add_page("storage", self.tr("Storage"), "panel", page)
+            storage = StoragePage(self.storage, self._preferences)
+            self._preferences.add_page("storage", self.tr("Storage"), "panel", storage)
             self._preferences.general.scheme_changed.connect(self.on_usual_scheme_changed)
         self._preferences.begin(page)
 
@@ -304,7 +314,9 @@ class MainWindow(QMainWindow):
 
     def on_model_failed(self, error: AppError) -> None:
         """With another model on its way back, or a conversation to read, a notice says why; else the welcome page."""
-        if self.models.loading or self.chat.current:
+        if self.models.loading:
+            self.notices.show_notice(self.tr("{0} {1} is loaded again.").format(error, self.models.loading))
+        elif self.chat.current:
             self.notices.show_notice(str(error))
         self.welcome.show_error(error)
 
@@ -316,7 +328,8 @@ class MainWindow(QMainWindow):
         self._allow_columns()
         self.sidebar.models.setChecked(self.pages.on_models)
         self.browsing.set_shown(not self.pages.on_models)
-        self.actions_.find.setEnabled(not self.pages.on_models)
+        for action in (self.actions_.find, self.actions_.find_next, self.actions_.find_previous):
+            action.setEnabled(not self.pages.on_models)
         for action in (self.actions_.send, self.actions_.attach):
             action.setEnabled(not self.pages.on_models)
         self._allow_stop()

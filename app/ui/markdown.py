@@ -15,7 +15,7 @@ from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument
 
 from app.ui import formula, theme
 from app.ui.document_text import Property, Shown
-from app.ui.markdown_scribe import CODE_HEADER, Scribe, closing
+from app.ui.markdown_scribe import CODE_HEADER, QUIET_SIZE, SIZE, Scribe, closing
 from app.ui.markdown_syntax import OPEN_FORMULA, parser
 
 # An open block is written again with each piece, so it is highlighted only while that is cheap.
@@ -37,11 +37,11 @@ class Unit:
 class MarkdownWriter:
     """Writes one text into `document`. `add` pieces, then `complete`; `rewrite` after the colours have changed.
 
-    Without `setting` formulas stay their source.
+    Without `setting` formulas stay their source. `quiet`: for thoughts.
     """
 
-    def __init__(self, document: QTextDocument, *, setting: bool = True) -> None:
-        self._document, self._setting = document, setting
+    def __init__(self, document: QTextDocument, *, setting: bool = True, quiet: bool = False) -> None:
+        self._document, self._setting, self._quiet = document, setting, quiet
         self._parser = parser()
         self.source = ""
         self._complete = False
@@ -51,7 +51,7 @@ class MarkdownWriter:
 
     def _start(self) -> None:
         self._document.clear()
-        self._document.setDefaultFont(theme.font(1.06))
+        self._document.setDefaultFont(theme.font(QUIET_SIZE if self._quiet else SIZE))
         self._document.setDocumentMargin(0)
         self._open = self.source
         self._environment: dict[str, object] = {}
@@ -65,6 +65,16 @@ class MarkdownWriter:
         self.source += text
         self._open += text
         self._write_tail(final=False)
+
+    def put(self, text: str, *, final: bool) -> None:
+        """The text is `text` so far, or altogether."""
+        if final:
+            self.complete(text)
+        elif text.startswith(self.source):
+            self.add(text[len(self.source) :])
+        else:
+            self.source, self._complete = text, False
+            self.rewrite()
 
     def complete(self, text: str) -> None:
         """The whole text is `text`. What was added goes on, or is written again where it says something else.
@@ -104,7 +114,7 @@ class MarkdownWriter:
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         cursor.setBlockFormat(self._tail_format)  # an empty block would take that of the removed one behind it
-        scribe = Scribe(cursor, self._tail_fresh, setting=self._setting)
+        scribe = Scribe(cursor, self._tail_fresh, setting=self._setting, quiet=self._quiet)
         lines = _LINES.findall(self._open)
         closed = len(units) if final else self._closed(units, lines)
         for index, unit in enumerate(units):

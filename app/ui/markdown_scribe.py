@@ -23,6 +23,7 @@ from app.ui import formats, formula, theme
 from app.ui.code_colors import colored
 from app.ui.document_text import LINE, OBJECT, Property
 
+SIZE, QUIET_SIZE = 1.06, 0.97  # of running text, of thoughts
 INDENT = 22.0
 DEEPEST = 10  # levels that are moved in; more would leave no room for the text
 CODE_PADDING = 11.0
@@ -54,17 +55,17 @@ class Place:
 class Scribe:
     """Puts parsed blocks at a cursor. `fresh`: the cursor's block is empty and takes the next text.
 
-    Without `setting` formulas are left as their source, which is quick.
+    Without `setting` formulas are left as their source, which is quick. `quiet`: for thoughts.
     """
 
-    def __init__(self, cursor: QTextCursor, fresh: bool, *, setting: bool = True) -> None:
+    def __init__(self, cursor: QTextCursor, fresh: bool, *, setting: bool = True, quiet: bool = False) -> None:
         self.cursor, self.fresh = cursor, fresh
         self.highlight_limit = HIGHLIGHT_LIMIT
         self._setting = setting
         self._colors = theme.colors()
         self._base = QTextCharFormat()
-        self._base.setFont(theme.font(1.06))
-        self._base.setForeground(QColor(self._colors.text))
+        self._base.setFont(theme.font(QUIET_SIZE if quiet else SIZE))
+        self._base.setForeground(QColor(self._colors.muted if quiet else self._colors.text))
         self._mono = QTextCharFormat(self._base)
         self._mono.setFont(theme.mono_font(0.97))
 
@@ -72,12 +73,12 @@ class Scribe:
         """One block; a list's items may come one by one: `number` is that of the first."""
         if tokens[0].type in ("bullet_list_open", "ordered_list_open"):
             self._list(tokens[0], tokens[1:-1], Place(), number)
-            if ends_list:  # its last line keeps a paragraph's distance from what follows
-                last = self.cursor.blockFormat()
-                last.setBottomMargin(max(last.bottomMargin(), 9))
-                self.cursor.setBlockFormat(last)
         else:
             self._blocks(tokens, Place())
+        if ends_list and not self.fresh:  # its last line keeps a paragraph's distance from what follows
+            last = self.cursor.blockFormat()
+            last.setBottomMargin(max(last.bottomMargin(), 9))
+            self.cursor.setBlockFormat(last)
 
     # ------------------------------------------------------------ blocks
 
@@ -116,12 +117,12 @@ class Scribe:
             place = replace(place, marker="")
             index = end + 1
 
-    def _begin(self, place: Place, *, above: float = 0, below: float | None = None) -> QTextBlockFormat:
+    def _begin(self, place: Place, *, above: float = 0, below: float = 9) -> QTextBlockFormat:
         """Start a text block; its format says what the painter adds."""
         block = QTextBlockFormat()
         block.setLineHeight(128, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         block.setTopMargin(above)
-        block.setBottomMargin(below if below is not None else 4 if place.indent else 9)
+        block.setBottomMargin(4 if place.indent else below)
         block.setLeftMargin(place.left)
         if place.quotes:
             block.setProperty(Property.QUOTE, list(place.quotes))

@@ -10,20 +10,24 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
+    QPlainTextEdit,
     QProgressBar,
     QSizePolicy,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from app import attachments
 from app.errors import AppError
+from app.thinking import Part, split
 from app.ui import formats, theme
 from app.ui.attached import AttachedFiles
 from app.ui.cards import Card, quiet_button, small_label
-from app.ui.markdown import MarkdownWriter
+from app.ui.markdown import shown
 from app.ui.message_tools import MessageTools
-from app.ui.text_pane import PlainPane, TextPane
+from app.ui.sections import AnswerSection, Section, ThinkingSection
+from app.ui.text_pane import PlainPane
 
 FOLD_LINES = 12
 
@@ -73,8 +77,27 @@ class UserBubble(QWidget):
         tools.watch(self)
         self._arrange()
 
+    def source(self) -> str:
+        return self.text
+
+    @staticmethod
+    def texts(source: str) -> list[str]:
+        words, files = attachments.split(source)
+        return [*(file.text.rstrip("\n") for file in files), words]
+
+    def panes(self) -> list[QTextEdit | QPlainTextEdit | None]:
+        return [*(self.files.opened if self.files else ()), self._pane]
+
+    def reveal(self, number: int) -> QTextEdit | QPlainTextEdit:
+        if self.files and number < len(self.files.buttons):
+            return self.files.reveal(number)
+        if self._folded and not self.more.isHidden():
+            self.on_more_clicked()
+        return self._pane
+
     def on_theme_changed(self) -> None:
-        self.update()
+        self._pane.restyle()
+        self._arrange()
 
     def on_more_clicked(self) -> None:
         self._folded = not self._folded
@@ -148,14 +171,15 @@ class ReplyView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
-        self.pane = TextPane(self)
-        self.pane.setAccessibleName(self.tr("Reply"))
-        self._writer = MarkdownWriter(self.pane.document())
-        self._pending = ""
+        self._sections: list[Section] = []
+        self._shown: list[tuple[Part, bool]] = []  # what each shows, and whether that is its end
+        self._source = self._pending = ""
         self._last_cost_s = 0.0
         self._flush_timer = QTimer(self, singleShot=True)
         self._flush_timer.timeout.connect(self.on_flush)
-        column.addWidget(self.pane)
+        self._parts = QVBoxLayout()
+        self._parts.setSpacing(2)
+        column.addLayout(self._parts)
         self._progress = _Progress(self)
         self._progress.hide()
         column.addWidget(self._progress)
@@ -176,8 +200,6 @@ class ReplyView(QWidget):
         self.tools: MessageTools | None = None
         column.addWidget(self._footer)
         self.card: Card | None = None
-        self.pane.hide()
-        theme.theme().changed.connect(self.on_theme_changed)
 
     def set_tools(self, tools: MessageTools) -> None:
         self.tools = tools
@@ -196,7 +218,25 @@ class ReplyView(QWidget):
         return "" if self._progress.isHidden() else self._progress.text
 
     def source(self) -> str:
-        return self._writer.source + self._pending
+        """All that the model wrote."""
+        return self._source + self._pending
+
+    def answer(self) -> str:
+        """What it wrote without its thoughts; these where there is nothing else."""
+        answers = [part.text.strip() for part in split(self.source()) if not part.thinking]
+        return "\n\n".join(answers) or self.source()
+
+    # ------------------------------------------------------------ for the finder
+
+    @staticmethod
+    def texts(source: str) -> list[str]:
+        return [shown(part.text) for part in split(source)]
+
+    def panes(self) -> list[QTextEdit | QPlainTextEdit | None]:
+        return [section.pane for section in self._sections]
+
+    def reveal(self, number: int) -> QTextEdit | QPlainTextEdit:
+        return self._sections[number].reveal()
 
     # ------------------------------------------------------------ while it is written
 
@@ -214,38 +254,73 @@ class ReplyView(QWidget):
         if not self._pending:
             return
         started = time.perf_counter()
-        text, self._pending = self._pending, ""
-        self._writer.add(text)
-        self.pane.setVisible(bool(self._writer.source.strip()))
-        self.pane.set_caret(True)
-        self.pane.fit_height()
+        self._source, self._pending = self.source(), ""
+        self._show(final=False)
         self._last_cost_s = time.perf_counter() - started
+
+    def _show(self, *, final: bool) -> None:
+        """Bring the sections up to the text: all but the last stay as they are."""
+        parts = split(self._source, final=final)
+        wanted = [(part, final or index < len(parts) - 1) for index, part in enumerate(parts)]
+        for index, (part, ends) in enumerate(wanted):
+            if index < len(self._sections) and self._sections[index].thinking != part.thinking:
+                self._drop(index)  # what looked like an answer turns out as thoughts
+            if index == len(self._sections):
+                self._add(part.thinking)
+            if self._shown[index : index + 1] != [(part, ends)]:
+                self._sections[index].show_part(part, final=ends)
+                self._shown[index : index + 1] = [(part, ends)]
+        self._drop(len(wanted))
+        for section in self._sections:
+            if section.pane is not None:
+                section.pane.set_caret(not final and section is self._sections[-1])
+
+    def _add(self, thinking: bool) -> None:
+        section = ThinkingSection(self) if thinking else AnswerSection(self)
+        if isinstance(section, AnswerSection):
+            section.setAccessibleName(self.tr("Reply"))
+        self._sections.append(section)
+        self._parts.addWidget(section)
+        section.show()
+
+    def _drop(self, start: int) -> None:
+        for section in self._sections[start:]:
+            self._parts.removeWidget(section)
+            section.hide()
+            section.deleteLater()
+        del self._sections[start:], self._shown[start:]
 
     def finish(self, text: str, figures: ReplyFigures) -> None:
         """The whole reply is `text`: what was streamed is completed, or written again where it differs."""
         self._flush_timer.stop()
-        self._pending = ""
-        self._writer.complete(text)
+        self._source, self._pending = text, ""
+        self._show(final=True)
+        self._settle(figures.generated_tokens / figures.tokens_per_s if figures.tokens_per_s else 0.0)
         self._progress.hide()
-        self.pane.set_caret(False)
-        self.pane.setVisible(bool(self._writer.source.strip()))
-        self.pane.fit_height()
         self._figures.setText(self._describe(figures))
         self._figures.setToolTip(self._figures.text())
         self._again.setVisible(figures.state in ("interrupted", "partial"))
         self._footer.show()
 
+    def _settle(self, seconds: float) -> None:
+        """Nothing more comes. `seconds`: how long all of it took, by the tokens' rate; 0 where that isn't known."""
+        alone = all(section.thinking for section in self._sections)
+        letters = max(1, sum(len(part.text) for part, _ in self._shown))
+        for section, (part, _) in zip(self._sections, self._shown, strict=True):
+            section.settle(alone=alone, estimate_s=seconds * len(part.text) / letters)
+
     def fail(self, error: AppError) -> None:
         """Say why, below what was written so far, with a way to try again."""
         self._flush_timer.stop()
-        self.on_flush()
+        self._source, self._pending = self.source(), ""
+        self._show(final=True)
+        self._settle(0.0)
         self._progress.hide()
         if self.card is not None:
             self.card.deleteLater()
         self.card = Card(error.message, error.hint, "bad", self)
         self.card.setToolTip(formats.tip(error.detail))
         self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
-        self.pane.set_caret(False)
         self._footer.show()
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
@@ -280,10 +355,6 @@ class ReplyView(QWidget):
         if f.state in notes:
             parts.append(notes[f.state])
         return " · ".join(parts)
-
-    def on_theme_changed(self) -> None:
-        self._writer.rewrite()
-        self.pane.fit_height()
 
 
 class _Progress(QWidget):

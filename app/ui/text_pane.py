@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QPointF, QRect, QRectF, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
@@ -17,12 +17,11 @@ from PySide6.QtGui import (
     QPalette,
     QResizeEvent,
     QTextBlock,
-    QTextCharFormat,
     QTextCursor,
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolButton, QWidget
 
 from app.ui import document_text, links, theme
 from app.ui.document_text import Property
@@ -142,27 +141,6 @@ class TextPane(QTextBrowser):
             cursor.setPosition(min(anchor, last))
             cursor.setPosition(min(position, last), QTextCursor.MoveMode.KeepAnchor)
             self.setTextCursor(cursor)
-
-    def mark(self, spans: Sequence[tuple[int, int]], current: int = -1) -> None:
-        """Colour these stretches of the document; the one at index `current` stands out."""
-        colors = theme.colors()
-        marked = []
-        for index, (start, end) in enumerate(spans):
-            cursor, style = QTextCursor(self.document()), QTextCharFormat()
-            cursor.setPosition(start)
-            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            style.setBackground(QColor(colors.warn if index == current else colors.found))
-            style.setForeground(QColor(colors.on_accent if index == current else colors.text))
-            mark = QTextEdit.ExtraSelection()
-            mark.cursor, mark.format = cursor, style  # type: ignore[attr-defined]
-            marked.append(mark)
-        self.setExtraSelections(marked)
-
-    def place_of(self, position: int) -> QRect:
-        """Where the letter at a position of the document stands, in this widget."""
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(position)
-        return self.cursorRect(cursor)
 
     # ------------------------------------------------------------ code boxes
 

@@ -1,50 +1,54 @@
-"""The transcript: a scrolling column that follows its end, unless the reader has scrolled up."""
+"""The transcript: a scrolling column that follows its end, unless the reader has scrolled up.
+
+Only what is near the reader is made and laid out; the rest keeps its place by the height that it had, or by a guess.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QToolButton, QWidget
 
 from app.ui import theme
 from app.ui.messages import EmptyState
+from app.ui.pieces import Entry, ItemMaker
 
 COLUMN_WIDTH = 720
 SIDE_MARGIN = 32
-SPACING = 18
-# A long conversation is built from its end; earlier pieces are built when the reader scrolls towards them.
-FIRST_PAGE = 40
-PAGE = 30
-
-ItemMaker = Callable[[], QWidget]
+TOP, BOTTOM, SPACING = 24, 20, 18
+FIRST_PAGE = 20  # pieces that are made as a conversation is opened; earlier ones as the reader comes to them
+NEAR = 2.0  # screens above and below that stay laid out; others are hidden, so that a resize doesn't wait for them
+ROUNDS = 8  # a piece that is made may bring others near; a round is one look at which
 
 
 class Transcript(QScrollArea):
-    """Holds the widgets of one conversation. `show_items` replaces all, `append` adds one at the end."""
+    """Holds the pieces of one conversation. `show_items` replaces all, `append` adds one at the end.
+
+    Signals: `made(entry)` when a piece has come into being, `shown` when another conversation has.
+    """
+
+    made = Signal(object)
+    shown = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Transcript"))
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._column = QWidget(self)
-        self._column.setObjectName("transcriptColumn")
-        self._layout = QVBoxLayout(self._column)
-        self._layout.setSpacing(SPACING)
-        self._layout.addStretch(1)
+        self._column = _Column(self)
+        self._column.changed.connect(self.arrange)
         self.setWidget(self._column)
-        self._items: list[QWidget] = []
-        self._earlier: list[ItemMaker] = []
+        self._entries: list[Entry] = []
         self._following = True
-        self._anchor: tuple[QWidget, int] | None = None  # what the reader sees, and where it stands in the viewport
-        self._moving = False
-        bar = self.verticalScrollBar()
-        bar.valueChanged.connect(self.on_scrolled)
-        bar.rangeChanged.connect(self.on_range_changed)
+        self._anchor: tuple[Entry, int] | None = None  # what the reader sees, and where it stands in the viewport
+        self._busy = False
+        self._prefetch = QTimer(self, singleShot=True, interval=0)
+        self._prefetch.timeout.connect(self.on_prefetch)
+        self.verticalScrollBar().valueChanged.connect(self.on_scrolled)
         self._to_end = QToolButton(self)
         self._to_end.setToolTip(self.tr("To the newest text"))
         self._to_end.setAccessibleName(self.tr("To the newest text"))
@@ -61,74 +65,164 @@ class Transcript(QScrollArea):
     # ------------------------------------------------------------ content
 
     def show_items(self, makers: Sequence[ItemMaker]) -> None:
-        """Show another conversation: its newest pieces now, the earlier ones as the reader comes to them."""
-        for item in self._items:
-            item.hide()
-            item.deleteLater()
-        self._items.clear()
-        self._earlier = list(makers)
-        self._following = True
-        self._build_earlier(FIRST_PAGE)
-        self._update_empty()
+        """Show another conversation, at its end."""
+        self._drop(self._entries)
+        self._entries = [Entry(maker) for maker in makers]
+        self._following, self._anchor = True, None
+        for entry in self._entries[-FIRST_PAGE:]:
+            self._make(entry)
+        self.arrange()
+        self.shown.emit()
 
     def append(self, item: QWidget) -> None:
-        self._items.append(item)
-        self._layout.insertWidget(self._layout.count() - 1, item)
-        self._update_empty()
+        entry = Entry(widget=item)
+        self._entries.append(entry)
+        self._adopt(entry)
+        self.arrange()
 
     def remove(self, item: QWidget) -> None:
-        self._items.remove(item)
-        item.hide()
-        item.deleteLater()
-        self._update_empty()
+        entry = self._entry_of(item)
+        self._entries.remove(entry)
+        self._drop([entry])
+        self.arrange()
 
     def replace(self, item: QWidget, other: QWidget) -> None:
         """`other` takes the place of `item`."""
-        place = self._items.index(item)
-        self._items[place] = other
-        self._layout.replaceWidget(item, other)
-        item.hide()
-        item.deleteLater()
-        if not self._following:
-            self._anchor = self._find_anchor(self.verticalScrollBar().value())
+        entry = self._entry_of(item)
+        self._drop([entry])
+        entry.widget = other
+        self._adopt(entry)
+        self.arrange()
 
     def replace_from(self, place: int, makers: Sequence[ItemMaker]) -> None:
         """Other pieces take the place of items()[place] and all behind it; the first of them stands where it stood."""
-        old, self._items[place:] = self._items[place:], []
-        at = old[0].y() - self.verticalScrollBar().value() if old else 0
-        for item in old:
-            self._layout.removeWidget(item)
-            item.hide()
-            item.deleteLater()
-        for maker in makers:
-            self.append(maker())
+        items = self.items()
+        start = self._entries.index(self._entry_of(items[place - 1])) + 1 if place else 0
+        old, self._entries[start:] = self._entries[start:], [Entry(maker) for maker in makers]
+        at = old[0].y - self.verticalScrollBar().value() if old else 0
+        self._drop(old)
+        for entry in self._entries[start:][-FIRST_PAGE:]:
+            self._make(entry)
         if old and makers:
-            self._following, self._anchor = False, (self._items[place], at)
-        self._update_empty()
-
-    def reveal(self, wanted: Callable[[QWidget], bool]) -> QWidget | None:
-        """Bring the piece that is `wanted` to the top of the view, building earlier ones until it is found."""
-        while (item := next(filter(wanted, self._items), None)) is None and self._earlier:
-            self._build_earlier(PAGE)
-        if item is not None:
-            self._following, self._anchor = False, (item, SPACING)
-            self._layout.activate()
-            self._move_to(item.y() - SPACING)
-        return item
+            self._following, self._anchor = False, (self._entries[start], at)
+        self.arrange()
 
     def items(self) -> list[QWidget]:
-        return list(self._items)
+        """Those that are made, in order."""
+        return [entry.widget for entry in self._entries if entry.widget is not None]
 
-    def _build_earlier(self, number: int) -> None:
-        makers, self._earlier = self._earlier[-number:], self._earlier[:-number]
-        made = [maker() for maker in makers]
-        for position, item in enumerate(made):
-            self._layout.insertWidget(position, item)
-        self._items[:0] = made
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
 
-    def _update_empty(self) -> None:
-        self.empty.setVisible(not self._items)
-        self._layout.setContentsMargins(*self._margins())
+    def show_message(self, message_id: str) -> bool:
+        """Scroll to a message. False where it isn't in this branch."""
+        entry = self.entry_of_message(message_id)
+        if entry is not None:
+            self.bring(entry)
+        return entry is not None
+
+    def entry_of_message(self, message_id: str) -> Entry | None:
+        return next((entry for entry in self._entries if entry.message == message_id), None)
+
+    def _entry_of(self, item: QWidget) -> Entry:
+        return next(entry for entry in self._entries if entry.widget is item)
+
+    def _make(self, entry: Entry) -> None:
+        if entry.widget is None:
+            assert entry.maker is not None
+            entry.widget = entry.maker()
+            self._adopt(entry)
+
+    def _adopt(self, entry: Entry) -> None:
+        """Into the column, before the piece that is read after it."""
+        assert entry.widget is not None
+        entry.widget.setParent(self._column)
+        behind = self._entries[self._entries.index(entry) + 1 :]
+        after = next((other.widget for other in behind if other.widget is not None), None)
+        if after is not None:
+            entry.widget.stackUnder(after)
+        entry.widget.show()
+        self.made.emit(entry)
+
+    def _drop(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            if entry.widget is not None:
+                entry.widget.hide()
+                entry.widget.deleteLater()
+
+    # ------------------------------------------------------------ laying out
+
+    def arrange(self) -> None:
+        """Give every piece its place, and make those that the reader sees."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            if self._anchor is not None and self._anchor[0] not in self._entries:
+                self._anchor = None
+            for _ in range(ROUNDS):
+                if not self._lay_out():
+                    break
+            self._place_all()
+            self.verticalScrollBar().setValue(self._wanted_top())
+        finally:
+            self._busy = False
+        bar = self.verticalScrollBar()
+        self.empty.setVisible(not self._entries)
+        self._to_end.setVisible(not self._following and bar.maximum() > 0)
+        self._prefetch.start()
+
+    def _lay_out(self) -> bool:
+        """One round; whether another is needed."""
+        self._place_all()
+        left, _, width = self._sides()
+        height = self.viewport().height()
+        top = self._wanted_top()
+        margin = int(NEAR * height)
+        changed = False
+        focus = QApplication.focusWidget()
+        for entry in self._entries:
+            seen = entry.y + entry.height > top and entry.y < top + height
+            near = entry.y + entry.height > top - margin and entry.y < top + height + margin
+            if seen and entry.widget is None:
+                self._make(entry)
+                changed = True
+            widget = entry.widget
+            if widget is None:
+                continue
+            if near or entry.width == 0 or (focus is not None and widget.isAncestorOf(focus)):
+                if widget.isHidden():
+                    widget.show()
+                changed |= entry.fit(left, width)
+            elif not widget.isHidden():
+                widget.hide()
+        return changed
+
+    def _place_all(self) -> None:
+        y = TOP
+        for entry in self._entries:
+            entry.y = y
+            if entry.widget is not None and entry.widget.y() != y:
+                entry.widget.move(entry.widget.x(), y)
+            y += entry.height + SPACING
+        total = y - SPACING + BOTTOM if self._entries else 0
+        self._column.resize(self.viewport().width(), max(total, self.viewport().height()))
+
+    def _wanted_top(self) -> int:
+        if self._following or self._anchor is None:
+            return max(0, self._column.height() - self.viewport().height())
+        entry, offset = self._anchor
+        return min(max(0, entry.y - offset), max(0, self._column.height() - self.viewport().height()))
+
+    def on_prefetch(self) -> None:
+        """Make one more piece that is near, so that scrolling finds it made."""
+        height, top = self.viewport().height(), self.verticalScrollBar().value()
+        for entry in reversed(self._entries):
+            if entry.widget is None and entry.y + entry.height > top - height and entry.y < top + 2 * height:
+                self._make(entry)
+                self.arrange()
+                return
 
     # ------------------------------------------------------------ scrolling
 
@@ -138,56 +232,61 @@ class Transcript(QScrollArea):
 
     def follow(self) -> None:
         self._following = True
-        self._move_to(self.verticalScrollBar().maximum())
-        self._to_end.hide()
+        self.arrange()
+
+    def bring(self, entry: Entry, inside: int = 0, *, margin: int = 80) -> None:
+        """Scroll until the place `inside` pixels below the top of a piece is well in sight; it is made if need be."""
+        self._make(entry)
+        self._following, self._anchor = False, (entry, margin - inside)
+        self.arrange()
+        self._look(self.verticalScrollBar().value())
+
+    def sees(self, entry: Entry, inside: int) -> bool:
+        place = entry.y + inside - self.verticalScrollBar().value()
+        return entry.widget is not None and 60 <= place <= self.viewport().height() - 40
+
+    def first_seen(self) -> int:
+        """The place of the piece at the viewport's top."""
+        return self._at(self.verticalScrollBar().value())
 
     def on_scrolled(self, value: int) -> None:
-        bar = self.verticalScrollBar()
-        if self._moving:
-            return
-        self._following = value >= bar.maximum() - 4
-        self._anchor = self._find_anchor(value)
-        self._to_end.setVisible(not self._following)
-        if self._earlier and value < self.viewport().height():
-            self._build_earlier(PAGE)
+        if not self._busy:
+            self._look(value)
+            self.arrange()
 
-    def on_range_changed(self, _minimum: int, maximum: int) -> None:
-        if self._following:
-            self._move_to(maximum)
-        elif self._anchor is not None and self._anchor[0] in self._items:
-            # Text was added above: what the reader sees stays where it is. The range changes before the column is laid
-            # out anew, so that is done first.
-            self._layout.setGeometry(QRect(QPoint(0, 0), self._column.size()))
-            item, offset = self._anchor
-            self._move_to(item.y() - offset)
-        self._to_end.setVisible(not self._following and maximum > 0)
+    def _look(self, value: int) -> None:
+        """Take in what the reader sees now."""
+        self._following = value >= self.verticalScrollBar().maximum() - 4
+        self._anchor = None
+        if self._entries:
+            entry = self._entries[self._at(value)]
+            self._anchor = (entry, entry.y - value)
 
-    def _find_anchor(self, value: int) -> tuple[QWidget, int] | None:
-        visible = next((item for item in self._items if item.geometry().bottom() > value), None)
-        return (visible, visible.y() - value) if visible is not None else None
-
-    def _move_to(self, value: int) -> None:
-        self._moving = True
-        self.verticalScrollBar().setValue(value)
-        self._moving = False
+    def _at(self, y: int) -> int:
+        return max(0, bisect_right(self._entries, y - SPACING, key=lambda entry: entry.y) - 1)
 
     # ------------------------------------------------------------ geometry
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._layout.setContentsMargins(*self._margins())
+        self.arrange()
         size = 34
         self._to_end.setGeometry((self.width() - size) // 2, self.height() - size - 10, size, size)
         width = min(self.viewport().width() - 2 * SIDE_MARGIN, 460)
         self.empty.setGeometry((self.width() - width) // 2, int(self.height() * 0.36), width, 130)
 
-    def _margins(self) -> tuple[int, int, int, int]:
-        """The column stands in the middle of the whole width, whether or not the scroll bar takes some of it."""
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.arrange()  # what is hidden can't be measured
+
+    def _sides(self) -> tuple[int, int, int]:
+        """Left edge, right edge and width of the column's text: in the middle of the whole width, whether or not the
+        scroll bar takes some of it.
+        """
         side = max(SIDE_MARGIN, (self.width() - COLUMN_WIDTH) // 2)
-        bar = self.width() - self.viewport().width()
-        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            return side - bar, 24, side, 20
-        return side, 24, side - bar, 20
+        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        left = side - (self.width() - self.viewport().width() if mirrored else 0)
+        return left, left + self.width() - 2 * side, self.width() - 2 * side
 
     def on_theme_changed(self) -> None:
         c = theme.colors()
@@ -196,3 +295,18 @@ class Transcript(QScrollArea):
             f"#toEnd {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 17px; }}"
             f"#toEnd:hover {{ background: {c.hover}; }}"
         )
+
+
+class _Column(QWidget):
+    """Tells when one of its pieces needs another height."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("transcriptColumn")
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.changed.emit()
+        return super().event(event)
