@@ -464,3 +464,31 @@ def test_a_search_finds_its_message_in_whichever_branch_it_is(three: Bench) -> N
     assert bubble.text == "c"
     view = three.transcript.viewport()
     assert view.rect().contains(bubble.mapTo(view, QPoint(bubble.width() // 2, 10)))
+
+
+@pytest.mark.parametrize("undone", ["at once", "later"])
+def test_a_conversation_deleted_while_it_is_answered_comes_back_with_all_its_branches(
+    three: Bench, undone: str
+) -> None:
+    again(three, 0)
+    conversation = three.chat.current
+    three.engine.reply = lambda prompt: "one two three four five six"
+    three.engine.hold = True
+    three.say("count")
+    three.step(7)
+    three.chat.delete(conversation)
+    assert three.chat.current == ""
+    if undone == "at once":
+        three.chat.deleting.undo()
+    three.engine.hold = False
+    three.rest()
+    if undone == "later":
+        three.chat.deleting.undo()
+    three.rest()
+    assert three.chat.current == conversation
+    assert three.said() == ["a", "count"]
+    assert three.replies()[-1].startswith("one two")
+    assert three.library.messages(conversation)[-1].state == "interrupted"
+    assert not three.chat.generating
+    press(tools(three.items(ReplyView)[0]).previous, three)
+    assert spoken(three) == ["a", "A 1", "b", "B 2", "c", "C 3"]
