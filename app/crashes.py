@@ -35,6 +35,7 @@ def begin(folder: Path) -> Path | None:
 
     Call it once this process is the only one: see app.ui.single. A folder that can't be written costs the report only.
     """
+    log.info("version %s, Python %s, %s", version(), platform.python_version(), platform.platform())
     mark = folder / RUNNING
     report = None
     try:
@@ -50,6 +51,7 @@ def begin(folder: Path) -> Path | None:
 
 def end(folder: Path) -> None:
     """The program ends as it should."""
+    log.info("ended")
     with contextlib.suppress(OSError):
         (folder / RUNNING).unlink(missing_ok=True)
 

@@ -19,6 +19,7 @@ from app.library.snapshots import SnapshotStore
 from app.settings import Settings
 from app.ui import faults, language, storage, theme
 from app.ui.main_window import MainWindow
+from app.ui.opening import Application
 from app.work.engine_thread import EngineThread
 from app.work.hub_service import HubService
 
@@ -27,11 +28,11 @@ HUB_START_MS = 500  # its imports compete with the engine's
 logger = logging.getLogger(__name__)
 
 
-def make_application() -> QApplication:
-    """The QApplication with its theme. Without a display on Linux the offscreen platform serves."""
+def make_application() -> Application:
+    """The application with its theme. Without a display on Linux the offscreen platform serves."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    app = QApplication(sys.argv[:1])
+    app = Application(sys.argv[:1])
     app.setApplicationName("TurboQuant Chat")
     app.setWindowIcon(theme.app_icon())
     theme.theme()

@@ -376,7 +376,7 @@ def test_a_model_that_fails_to_load_is_explained_in_the_chat(bench: Bench) -> No
     bench.window.load_model("/models/Bad")
     bench.rest()
     assert not bench.window.pages.on_models
-    assert "It is damaged. Download it again." in bench.window.notices.texts()
+    assert "It is damaged. Download it again. Tiny-1B is loaded again." in bench.window.notices.texts()
     assert bench.chat.model is not None
     assert bench.chat.model.path == MODEL
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.ui.opening import Opening
 from app.ui.single import SingleInstance
 
 
@@ -51,3 +53,29 @@ def test_a_second_start_says_so_and_ends(tmp_path: Path) -> None:
     assert held.first
     assert run.returncode == 0
     assert "is running already" in run.stderr
+
+
+def test_files_that_the_system_hands_over_wait_for_the_window(qtbot: QtBot, tmp_path: Path) -> None:
+    opening, taken = Opening(), []
+    assert opening.hear(QFileOpenEvent(str(tmp_path / "early")))
+    opening.listen(taken.append)
+    assert taken == [tmp_path / "early"]
+    assert opening.hear(QFileOpenEvent(str(tmp_path / "later")))
+    assert taken == [tmp_path / "early", tmp_path / "later"]
+    assert not opening.hear(QFileOpenEvent(QUrl("https://example.org/x"))), "an address is no file"
+    assert not opening.hear(QEvent(QEvent.Type.ApplicationActivate))
+
+
+_OPENED = """
+import sys
+from PySide6.QtGui import QFileOpenEvent
+from app.ui.startup import make_application
+app = make_application()
+app.opening.listen(print)
+app.sendEvent(app, QFileOpenEvent(sys.argv[1]))
+"""
+
+
+def test_the_application_hears_them(tmp_path: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", _OPENED, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == str(tmp_path)
