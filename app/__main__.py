@@ -49,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         report = crashes.begin(paths.logs_dir())
         window, engine = open_window()
         instance.show_on_call(window)
+        app.opening.listen(window.on_dropped)
     except (AppError, OSError, sqlite3.Error) as error:
         with contextlib.suppress(AppError):
             crashes.end(paths.logs_dir())
