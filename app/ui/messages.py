@@ -281,6 +281,7 @@ class ReplyView(QWidget):
             section.setAccessibleName(self.tr("Reply"))
         self._sections.append(section)
         self._parts.addWidget(section)
+        section.stackUnder(self._footer)  # read before it
         section.show()
 
     def _drop(self, start: int) -> None:
