@@ -38,8 +38,17 @@ def answer(session: Session, command: Generate, stop: threading.Event) -> Iterat
     empty if it can't be trusted.
     """
     params, loaded = command.params, session.loaded
+    session.repeatable(params.seed is not None and params.temperature > 0)
     rendered = loaded.format.render(command.messages, params)
     ids = prompt.continue_from(loaded.tokenizer, session.tokens, rendered.text)
+    if session.tokens and not session.can_trim and prompt.common_prefix(session.tokens, ids) < len(session.tokens):
+        # A template that drops earlier thoughts would have all of it read again, turn after turn: they stay instead.
+        last = session.tokens[-1]
+        end = prompt.decode(loaded.tokenizer, [last]) if last in loaded.end_tokens else ""
+        said = loaded.format.render_as_said(command.messages, params, end)
+        whole = prompt.continue_from(loaded.tokenizer, session.tokens, said.text)
+        if prompt.common_prefix(session.tokens, whole) == len(session.tokens):
+            rendered, ids = said, whole
     room = loaded.info.context_tokens - len(ids)
     if room < _margin(params):
         yield _context_full(session, command, len(ids))
