@@ -143,7 +143,7 @@ class Session:
             self.reset()
 
     def repeatable(self, wanted: bool) -> None:
-        """Before a turn whose seed shall give the same reply again. A packed token differs a little from a raw one: so a
+        """Before a turn whose seed shall give the same reply again. A packed token differs a little from a raw one: a
         cache that was cut back, or taken over, begins afresh, and what is held now is kept for the turn's repetition.
         """
         if wanted and not self._exact:

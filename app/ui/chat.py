@@ -134,7 +134,7 @@ class Chat(QObject):
         """Show this message of a conversation, in whichever branch it is."""
         branch = self._library.messages(conversation_id)
         elsewhere = message_id not in {message.id for message in branch}
-        if elsewhere and self._writing.now(partial(self.said.show, message_id)):
+        if elsewhere and self._writing.now(partial(self.said.show, message_id)) is not None:
             self._cache.branched(conversation_id)
         if elsewhere or conversation_id != self.current:
             self.open(conversation_id)
