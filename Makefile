@@ -4,7 +4,7 @@ PY := .venv/bin/python
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed: no $(PYTHON) was found."; exit 1; }; \
 	$(PYTHON) packaging/setup_env.py
 
-.PHONY: run demo test test-slow test-long lint translations bench screenshots
+.PHONY: run demo test test-slow test-long test-bundle lint bundle preview translations bench screenshots
 
 run:  ## the window; without a display, the scripted chat with its pictures and numbers in demo/
 	$(SETUP) --starter
@@ -33,6 +33,19 @@ lint:
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
+
+bundle:  ## this platform's program to be given away, in dist/
+	$(SETUP) --extras bundle
+	@$(PY) packaging/bundle.py
+	@if [ "$$(uname)" = Darwin ]; then packaging/macos/build_app.sh; fi
+
+test-bundle: bundle  ## the program in dist/ as a person has it
+	$(SETUP) --extras bundle,dev
+	@$(PY) -m pytest -m bundle -n 0
+
+preview:  ## a Mac's program, assembled and checked on Linux; nobody has started it
+	$(SETUP) --starter --extras bundle,preview
+	@$(PY) packaging/macos/assemble.py
 
 translations:  ## what Qt's tools read from the window's strings; for whoever has changed one
 	$(SETUP) --extras dev

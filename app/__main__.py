@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import multiprocessing
+import os
 import sqlite3
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ from app.ui.startup import EndSignals, finish, make_application, open_window
 def main(arguments: list[str] | None = None) -> int:
     multiprocessing.freeze_support()  # a bundle's helper processes begin here too, and mustn't open a window
     log.fill_streams()
+    if not os.environ.get("HOME", "-"):
+        del os.environ["HOME"]  # an empty one would put the user's folders at the root; without any, the account says
     parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
     parser.add_argument("--demo", metavar="DIR", type=Path, help="play a scripted chat; write pictures and report.json")
     parser.add_argument("--demo-part", choices=("play", "reopen"), default="play", help=argparse.SUPPRESS)

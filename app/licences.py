@@ -23,7 +23,7 @@ from app.version import version
 _ROOT = Path(__file__).resolve().parents[1]
 _FILE = "licences.json"
 _NAMES = ("licen", "copying", "notice", "authors")
-_NOT_SHIPPED = ("dev",)  # extras
+_NOT_SHIPPED = ("bundle", "dev", "preview")  # extras
 _LONGEST = 80  # an older package puts the whole text where its name belongs
 
 

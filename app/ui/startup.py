@@ -34,6 +34,7 @@ def make_application() -> Application:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = Application(sys.argv[:1])
     app.setApplicationName("TurboQuant Chat")
+    app.setDesktopFileName("turboquant-chat")  # by it a Linux desktop finds the window's icon and menu entry
     app.setWindowIcon(theme.app_icon())
     theme.theme()
     faults.install(app)
