@@ -12,7 +12,7 @@ from app.thinking import Part
 from app.ui import formats, theme
 from app.ui.cards import quiet_button
 from app.ui.markdown import MarkdownWriter
-from app.ui.text_pane import TextPane
+from app.ui.text_pane import TextPane, wrap_mode
 
 # A view that begins with more than this was opened in the midst of the thoughts: it can't tell how long they took.
 LATE_LETTERS = 200
@@ -28,6 +28,9 @@ class MarkdownPane(TextPane):
         theme.theme().changed.connect(self.on_theme_changed)
 
     def put(self, text: str, *, final: bool) -> None:
+        mode = wrap_mode(text)
+        if mode != self.wordWrapMode():
+            self.setWordWrapMode(mode)
         with self.keeping_selection():
             self.writer.put(text, final=final)
         self.fit_height()

@@ -72,7 +72,6 @@ class TextPane(QTextBrowser):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setOpenLinks(False)
@@ -84,6 +83,7 @@ class TextPane(QTextBrowser):
         self.setAutoFillBackground(False)
         self.document().setDocumentMargin(0)
         self.anchorClicked.connect(self.on_anchor_clicked)
+        self.horizontalScrollBar().valueChanged.connect(self._place_copy_buttons)
         self._copy_buttons: list[CopyButton] = []
         self._caret = False
 
@@ -96,6 +96,8 @@ class TextPane(QTextBrowser):
         height = math.ceil(self.document().size().height())
         if self.document().lastBlock().blockFormat().hasProperty(Property.CODE):
             height += int(CODE_PADDING)  # a document leaves out the margin below its last block
+        if self.document().size().width() > self.width() + 1:  # a wide table scrolls sideways
+            height += self.horizontalScrollBar().sizeHint().height()
         if height != self.height():
             self.setFixedHeight(height)
         self._place_copy_buttons()
@@ -109,7 +111,11 @@ class TextPane(QTextBrowser):
         return QSize(320, self.height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # the transcript scrolls
+        """Sideways it scrolls a wide table, else the transcript."""
+        if abs(event.angleDelta().x()) > abs(event.angleDelta().y()) and self.horizontalScrollBar().maximum() > 0:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
 
     # ------------------------------------------------------------ what the reader does
 
@@ -156,7 +162,8 @@ class TextPane(QTextBrowser):
         for button, block in zip(self._copy_buttons, blocks, strict=False):
             box = self._code_box(block)
             size = button.sizeHint()
-            button.setGeometry(int(box.right()) - size.width() - 5, int(box.top()) + 3, size.width(), size.height())
+            left = int(box.right()) - size.width() - 5 - self.horizontalScrollBar().value()
+            button.setGeometry(left, int(box.top()) + 3, size.width(), size.height())
             button.show()
 
     def _code_at(self, index: int) -> str:
@@ -173,6 +180,7 @@ class TextPane(QTextBrowser):
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self.viewport()) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.translate(-self.horizontalScrollBar().value(), 0)
             self._paint_below(painter, QRectF(event.rect()))
         super().paintEvent(event)
 
@@ -197,7 +205,7 @@ class TextPane(QTextBrowser):
             self._paint_marker(painter, block, rect)
             block = block.next()
         if self._caret:
-            rect = QRectF(self.cursorRect(self._end_cursor()))
+            rect = QRectF(self.cursorRect(self._end_cursor())).translated(self.horizontalScrollBar().value(), 0)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.colors().accent))
             painter.drawRoundedRect(QRectF(rect.left() + 2, rect.top() + 1, 3, rect.height() - 2), 1.5, 1.5)
@@ -261,6 +269,7 @@ class PlainPane(TextPane):
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.restyle()
         self.setWordWrapMode(wrap_mode(text))  # before the first layout
         self.setPlainText(text)
