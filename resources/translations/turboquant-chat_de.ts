@@ -277,6 +277,22 @@
         <source>Help</source>
         <translation>Hilfe</translation>
     </message>
+    <message>
+        <source>Next hit</source>
+        <translation>Nächster Treffer</translation>
+    </message>
+    <message>
+        <source>Previous hit</source>
+        <translation>Voriger Treffer</translation>
+    </message>
+    <message>
+        <source>Edit the last message</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>Noch einmal antworten</translation>
+    </message>
 </context>
 <context>
     <name>Answering</name>
@@ -875,6 +891,33 @@
     <message>
         <source>Model&apos;s default.</source>
         <translation>Vorgabe des Modells.</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>Find in this conversation</source>
+        <translation>In dieser Unterhaltung suchen</translation>
+    </message>
+    <message>
+        <source>Previous hit</source>
+        <translation>Voriger Treffer</translation>
+    </message>
+    <message>
+        <source>Next hit</source>
+        <translation>Nächster Treffer</translation>
+    </message>
+    <message>
+        <source>Close the find bar</source>
+        <translation>Suchleiste schließen</translation>
+    </message>
+    <message>
+        <source>No hits</source>
+        <translation>Keine Treffer</translation>
+    </message>
+    <message>
+        <source>Hit {0} of {1}</source>
+        <translation>Treffer {0} von {1}</translation>
     </message>
 </context>
 <context>
@@ -2479,6 +2522,41 @@
     <message>
         <source>Copy this code</source>
         <translation>Diesen Code kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>ThinkingSection</name>
+    <message>
+        <source>Thoughts</source>
+        <translation>Gedanken</translation>
+    </message>
+    <message>
+        <source>{0} words</source>
+        <translation>{0} Wörter</translation>
+    </message>
+    <message>
+        <source>Thinking…</source>
+        <translation>Denkt nach …</translation>
+    </message>
+    <message>
+        <source>Thinking… {0}</source>
+        <translation>Denkt nach … {0}</translation>
+    </message>
+    <message>
+        <source>Thoughts that were cut off</source>
+        <translation>Abgebrochene Gedanken</translation>
+    </message>
+    <message>
+        <source>Thought for about {0}</source>
+        <translation>Etwa {0} nachgedacht</translation>
+    </message>
+    <message>
+        <source>Thought for {0}</source>
+        <translation>{0} nachgedacht</translation>
+    </message>
+    <message>
+        <source>Show or hide what the model thought</source>
+        <translation>Zeigen oder verbergen, was das Modell dachte</translation>
     </message>
 </context>
 <context>

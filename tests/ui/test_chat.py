@@ -1066,7 +1066,7 @@ def test_a_bad_folder_leaves_the_model_at_hand_and_says_why(bench: Bench) -> Non
     bench.rest()
     assert bench.chat.model is not None
     assert bench.chat.model.path == "/models/Tiny-1B"
-    assert bench.window.notices.texts() == [str(error)]
+    assert bench.window.notices.texts() == [f"{error} Tiny-1B is loaded again."]
     assert not bench.window.welcome.isVisible()
 
 

@@ -24,6 +24,7 @@ UI = ROOT / "app" / "ui"
 FOLDER = ROOT / "resources" / "translations"
 # Words in a row, or one that begins as a sentence does.
 WORDS = re.compile(r"[A-Za-z]{2,},? [a-z]{2,}|^[A-Z][a-z]{2,}")
+KEYS = re.compile(r"(Ctrl|Shift|Alt|Meta)\+")
 # What is called with text that nobody reads in the window.
 QUIET = {
     "tr", "translate", "debug", "info", "warning", "error", "exception", "print", "setObjectName", "setProperty",
@@ -62,7 +63,7 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
             style = any(mark in text for mark in ("{", "</", "px", ": ", ";")) and "." not in text
-            if WORDS.search(text) and text not in NAMES and not style and not text.startswith("Ctrl+"):
+            if WORDS.search(text) and text not in NAMES and not style and not KEYS.match(text):
                 yield node.lineno, text
 
 
