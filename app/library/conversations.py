@@ -159,9 +159,16 @@ class Library:
         return self._add(conversation_id, "user", content, "complete", self.conversation(conversation_id).leaf, "")
 
     def edit(self, message: Message, content: str) -> Message:
-        """Say something else in a user message's place: a new branch; the old one stays."""
+        """Say something else in a user message's place: a new branch; the old one stays. The first message's title
+        becomes another too, unless the user chose one.
+        """
         parent = self._talk.tree(message.conversation).parent(message.id)
         made = self._add(message.conversation, "user", content, "complete", parent, "")
+        if parent is None:
+            self._db.execute(
+                "UPDATE conversations SET title = ? WHERE id = ? AND title = ?",
+                (titles.propose(content), message.conversation, titles.propose(message.content)),
+            )
         if message.starts_context:
             self.start_context(made.id)
         return made
@@ -233,9 +240,11 @@ class Library:
                     self._db.execute("UPDATE messages SET shown = ? WHERE id = ?", (child.id, parent.id))
 
     def leaf(self, conversation_id: str) -> str | None:
-        """The last message of the branch that is shown; None also for a conversation that is gone."""
+        """The last message of the branch that is shown, None where there is none; a damaged link names nothing."""
         row = self._db.execute("SELECT leaf FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
-        return row["leaf"] if row is not None and isinstance(row["leaf"], str) else None
+        if row is None or row["leaf"] is None:
+            return None
+        return row["leaf"] if isinstance(row["leaf"], str) else ""
 
     def message(self, message_id: str) -> Message:
         """Raises KeyError."""
@@ -246,7 +255,7 @@ class Library:
         return self._as_far(made)
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The branch that is shown, from its first message to the leaf.
+        """The branch that is shown, from its first message to the leaf; empty for a conversation that is gone.
 
         A damaged message is left out and logged. Where its loss breaks the chain, the branch goes on with the message
         that was written before it.
@@ -258,7 +267,7 @@ class Library:
         oldest first.
         """
         tree = self._talk.tree(conversation_id)
-        branch = [self._as_far(message) for message in tree.branch(self.conversation(conversation_id).leaf)]
+        branch = [self._as_far(message) for message in tree.branch(self.leaf(conversation_id))]
         places = {message.id: tree.siblings(message.id) for message in branch}
         return branch, {message: others for message, others in places.items() if len(others) > 1}
 

@@ -76,6 +76,11 @@ class Choices(QObject):
         editor.setFocus()
         self._transcript.ensureWidgetVisible(editor)
 
+    def on_edit_last(self) -> None:
+        user = self._said.last_by_user(self._stage.current)
+        if user is not None and self._transcript.show_message(user.id):
+            self.on_edit(user.id)
+
     def on_edit_cancelled(self, message_id: str) -> None:
         self._items.close_editor(message_id)
         self._put_bubble(self._said.message(message_id))

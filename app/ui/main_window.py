@@ -142,6 +142,8 @@ class MainWindow(QMainWindow):
         a.attach.triggered.connect(self.composer.on_attach)
         a.reply_settings.triggered.connect(self.on_reply_settings)
         a.stop.triggered.connect(self.chat.stop)
+        a.edit_last.triggered.connect(self.chat.choices.on_edit_last)
+        a.again.triggered.connect(self.chat.choices.on_retry)
         self.browsing.chat_wanted.connect(self.on_to_chat)
         self.browsing.titled.connect(self.on_titled)
         self.browsing.opening.connect(self.pages.leave_models)
@@ -330,7 +332,7 @@ class MainWindow(QMainWindow):
         self.browsing.set_shown(not self.pages.on_models)
         for action in (self.actions_.find, self.actions_.find_next, self.actions_.find_previous):
             action.setEnabled(not self.pages.on_models)
-        for action in (self.actions_.send, self.actions_.attach):
+        for action in (self.actions_.send, self.actions_.attach, self.actions_.edit_last, self.actions_.again):
             action.setEnabled(not self.pages.on_models)
         self._allow_stop()
         self._focus_page()

@@ -409,6 +409,22 @@ def test_every_tool_is_reached_with_the_tab_key_and_has_a_name(three: Bench) -> 
     assert {tool for tool in wanted if tool.isEnabled()} <= reached
 
 
+def test_the_last_message_is_edited_and_answered_again_from_the_menu(three: Bench) -> None:
+    three.composer.edit.setFocus()
+    QTest.keyClick(three.composer.edit, Qt.Key.Key_E, CTRL)
+    assert editor(three).text == "c"
+    assert editor(three).edit.hasFocus()
+    QTest.keyClick(editor(three).edit, Qt.Key.Key_Escape)
+    QTest.keyClick(three.composer.edit, Qt.Key.Key_R, CTRL)
+    three.rest()
+    assert spoken(three) == ["a", "A 1", "b", "B 2", "c", "C 4"]
+    three.chat.new()
+    three.window.actions_.edit_last.trigger()
+    three.window.actions_.again.trigger()
+    three.rest()
+    assert three.transcript.items() == []
+
+
 def test_copying_says_so(three: Bench) -> None:
     for item, text in ((three.items(UserBubble)[1], "b"), (three.items(ReplyView)[1], "B 2")):
         QTest.mouseClick(tools(item).copy, Qt.MouseButton.LeftButton)

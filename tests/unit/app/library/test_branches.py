@@ -67,6 +67,15 @@ def test_the_first_message_can_be_edited_too(library: Library) -> None:
     assert library.branch(conversation)[1] == {}
 
 
+def test_the_title_follows_the_first_message_until_the_user_chooses_one(library: Library) -> None:
+    conversation = talk(library, "What is a barometr?", "b")
+    library.edit(library.messages(conversation)[0], "What is a barometer? Be brief.")
+    assert library.conversation(conversation).title == "What is a barometer?"
+    library.rename(conversation, "Weather")
+    library.edit(library.messages(conversation)[0], "And a thermometer?")
+    assert library.conversation(conversation).title == "Weather"
+
+
 def test_a_branch_is_shown_to_the_end_it_had(library: Library, tmp_path: Path) -> None:
     conversation = talk(library, "a", "b")
     a, first, b, _ = library.messages(conversation)
