@@ -287,7 +287,7 @@
     </message>
     <message>
         <source>Edit the last message</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte Nachricht bearbeiten</translation>
     </message>
     <message>
         <source>Answer again</source>

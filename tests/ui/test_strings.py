@@ -29,8 +29,8 @@ KEYS = re.compile(r"(Ctrl|Shift|Alt|Meta)\+")
 QUIET = {
     "tr", "translate", "debug", "info", "warning", "error", "exception", "print", "setObjectName", "setProperty",
     "icon", "property", "add_argument", "ArgumentParser", "compile", "setStyleSheet", "KeyError", "ValueError",
-    "RuntimeError", "AssertionError", "getattr", "setattr", "QKeySequence", "match", "strftime", "SystemExit", "TypeVar", "SIGNAL",
-    "_native", "toString", "removeprefix", "execute", "Literal",
+    "RuntimeError", "AssertionError", "getattr", "setattr", "QKeySequence", "match", "strftime", "SystemExit", "TypeVar",
+    "SIGNAL", "_native", "toString", "removeprefix", "execute", "Literal",
 }  # fmt: skip
 # Names, which are the same in every language.
 NAMES = {
