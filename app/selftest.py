@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from app import paths
+from app.errors import AppError
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -123,7 +124,10 @@ def _machine() -> dict[str, object]:
 def _starter() -> Path | None:
     from app.engine import starter
 
-    return starter.installed()
+    try:
+        return starter.installed()
+    except AppError:  # no folder can be made for this user
+        return None
 
 
 # ---------------------------------------------------------------- the checks

@@ -45,11 +45,11 @@ class StarterError(AppError):
 def installed(models_dir: Path | None = None) -> Path | None:
     """The starter's folder if it is there and whole, else None. Reads sizes only.
 
-    By default the user's own is looked for, then the one that a bundle brings, which is used where it lies.
+    By default the one that a bundle brings, which is used where it lies, else the user's own.
     """
     if models_dir is not None:
         return _whole(models_dir / NAME)
-    return _whole(users_models_dir() / NAME) or _whole(bundled_models_dir() / NAME)
+    return _whole(bundled_models_dir() / NAME) or _whole(users_models_dir() / NAME)
 
 
 def _whole(folder: Path) -> Path | None:

@@ -75,7 +75,7 @@ def test_a_person_chats_switches_quits_and_reopens(desk: tuple[Machine, Screen],
     try:
         first = bundle.start()
         display.focus()
-        _say(display, "Hello there, who are you?")
+        _say(bundle, display, "Hello there, who are you?")
         wait_until(lambda: _complete(bundle) == 1, "the reply")
 
         scheme = bundle.ask("SELECT scheme FROM conversations")[0][0]
@@ -91,7 +91,7 @@ def test_a_person_chats_switches_quits_and_reopens(desk: tuple[Machine, Screen],
 
         second = bundle.start()
         display.focus()
-        _say(display, "And again, please?")
+        _say(bundle, display, "And again, please?")
         wait_until(lambda: _complete(bundle) == 2, "the second reply")
         reused = bundle.ask("SELECT reused_tokens FROM messages WHERE role = 'assistant' ORDER BY seq")[-1][0]
         assert reused > 0
@@ -201,9 +201,15 @@ def test_the_archive_puts_itself_into_the_menu_and_out_again(tmp_path: Path) -> 
     assert not list(share.rglob("*turbo*"))
 
 
-def _say(display: Screen, text: str) -> None:
+def _say(bundle: Machine, display: Screen, text: str) -> None:
+    """Type it and press Enter, which sends nothing until the model is loaded: then again."""
     display.type(text)
-    display.press("Return")
+    before = _said(bundle)
+    wait_until(lambda: _said(bundle) > before or display.press("Return"), "the message's way into the library")
+
+
+def _said(bundle: Machine) -> int:
+    return len(bundle.ask("SELECT id FROM messages WHERE role = 'user'"))
 
 
 def _complete(bundle: Machine) -> int:

