@@ -52,8 +52,8 @@ def test_a_conversation_is_as_exact_as_the_codec_under_every_scheme(name: str, s
 class Conversation:
     """One sequence in a compressed cache. `tokens`: those fed; `logits`: what came out at each, (n, vocabulary)."""
 
-    def __init__(self, name: str, scheme: Scheme) -> None:
-        self.name, self.model = name, families.tiny(name)
+    def __init__(self, name: str, scheme: Scheme, **changes: Any) -> None:
+        self.name, self.model = name, families.tiny(name, **changes)
         self.scheme = scheme
         self.random = np.random.RandomState(5)
         self.tokens: list[int] = []

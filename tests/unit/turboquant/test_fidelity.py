@@ -37,6 +37,22 @@ def test_the_page_says_what_was_measured() -> None:
     assert "Not measured yet" not in page
 
 
+def test_calibration_was_never_measured_to_harm() -> None:
+    """Of every pair of texts, prompted with one and going on with the other; and as a context grows."""
+    held = fidelity_report.read(ROOT / "turboquant" / fidelity.DATA)["sections"]
+    pairs = 0
+    for section, limit in (("schemes", 1.1), ("cross", 1.1), ("contexts", 1.0)):
+        for run in held[section]:
+            kld: dict[Any, dict[bool, float]] = {}
+            for row in run["rows"]:
+                if row["scheme"] in fidelity_report.COMPARED and not row["policy"]:
+                    key = row["scheme"], row["text"], row.get("prompt"), row["context"]
+                    kld.setdefault(key, {})[row["calibrate"]] = row["kld"]
+            assert {key: both for key, both in kld.items() if both[True] > limit * both[False]} == {}
+            pairs += len(kld)
+    assert pairs >= 3 * (6 + 36 + 4)
+
+
 def test_a_scheme_is_beaten_by_a_closer_one_that_is_no_larger() -> None:
     divergences = {"none": 0.0, "turbo0v4": 0.005, "turbo8v4": 0.004, "turbo4": 0.02, "turbo3": 0.1, "turbo4v2": 0.2}
     beaten = {name: fidelity.better(parse(name), divergences) for name in divergences}

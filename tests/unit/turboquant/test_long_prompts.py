@@ -51,9 +51,12 @@ def test_a_long_prompt_is_packed_while_it_goes_on(model: Any) -> None:
     assert report.measure(caches).tokens == 16384
 
 
-def test_a_second_turn_over_a_packed_one_peaks_below_the_uncompressed_model(model: Any) -> None:
+@pytest.mark.parametrize(
+    "scheme", ["turbo4", *(pytest.param(s, marks=pytest.mark.slow) for s in ("turbo0v3", "turbo8"))]
+)
+def test_a_second_turn_over_a_packed_one_peaks_below_the_uncompressed_model(model: Any, scheme: str) -> None:
     peaks = []
-    for caches in (make_prompt_cache(model), turboquant.make_cache(model, "turbo4")):
+    for caches in (make_prompt_cache(model), turboquant.make_cache(model, scheme)):
         prefill(model, caches, 8192)
         mx.eval(model(mx.array([[3]]), cache=caches), [c.state for c in caches])
         before = mx.get_active_memory()

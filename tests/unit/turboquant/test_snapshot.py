@@ -177,11 +177,11 @@ def rewritten(content: bytes, change: Any) -> bytes:
     return body + hashlib.blake2b(body, digest_size=32).digest()
 
 
-def set_codec(**values: Any) -> Any:
+def set_codec(side: str = "keys", **values: Any) -> Any:
     def change(header: Any) -> None:
         for layer in header["layers"]:
             if "cache" in layer:
-                layer["cache"]["codecs"]["keys"].update(values)
+                layer["cache"]["codecs"][side].update(values)
 
     return change
 
@@ -194,7 +194,13 @@ def set_codec(**values: Any) -> Any:
         set_codec(dim=128),
         set_codec(bits=2),
         set_codec(norm="another"),
+        set_codec(trials=1),
         set_codec(lower_seed=7),
+        set_codec("values", seed=7),
+        set_codec("values", codebook=99),
+        set_codec("values", dim=128),
+        set_codec("values", norm="matched"),
+        set_codec("values", trials=1),
         lambda header: header.update(fingerprint="another"),
         lambda header: header.update(scheme="turbo2"),
         lambda header: header["layers"].pop(),
@@ -202,7 +208,8 @@ def set_codec(**values: Any) -> Any:
         lambda header: "version",  # the format's version
     ],
     ids=[
-        *("seed", "codebook", "dim", "bits", "norm", "lower_seed"),
+        *("seed", "codebook", "dim", "bits", "norm", "trials", "lower_seed"),
+        *("value seed", "value codebook", "value dim", "value norm", "value trials"),
         *("model", "scheme", "layer-missing", "layer-order", "version"),
     ],
 )
@@ -215,12 +222,16 @@ def test_another_codec_model_or_version_is_refused(sound: tuple[Any, bytes, Path
     assert snapshot.load(folder / "same", model, PRINT, "turbo4").tokens == list(range(150))
 
 
-@pytest.mark.parametrize("wanted", [name for name in NAMES if name != "turbo4"])
-def test_a_file_of_another_scheme_is_refused_where_one_is_asked_for(sound: Any, wanted: str) -> None:
-    model, _, folder = sound
-    with pytest.raises(SnapshotMismatch, match="turbo4"):
-        snapshot.load(folder / "c", model, PRINT, wanted)
-    assert snapshot.load(folder / "c", model, PRINT).scheme == "turbo4"
+@pytest.mark.parametrize("held", NAMES)
+def test_a_file_of_another_scheme_is_refused_where_one_is_asked_for(tiny_llama: Any, tmp_path: Path, held: str) -> None:
+    snapshot.save(tmp_path / "c", filled(tiny_llama, held, 150), list(range(150)), PRINT)
+    for wanted in NAMES:
+        if wanted == held:
+            assert snapshot.load(tmp_path / "c", tiny_llama, PRINT, wanted).scheme == held
+        else:
+            with pytest.raises(SnapshotMismatch, match=rf"\b{held}\b"):
+                snapshot.load(tmp_path / "c", tiny_llama, PRINT, wanted)
+    assert snapshot.load(tmp_path / "c", tiny_llama, PRINT).scheme == held
 
 
 def test_header_with_hostile_values_is_refused(sound: tuple[Any, bytes, Path]) -> None:
