@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import sqlite3
 from pathlib import Path
 
@@ -25,7 +26,12 @@ def fill(path: Path, count: int = 30) -> None:
     with Library(path) as library:
         for number in range(count):
             conversation = library.create("turbo4").id
-            library.add_user_message(conversation, f"Question {number} " + "word " * 200)
+            first = library.add_user_message(conversation, f"Question {number} " + "word " * 200)
+            library.edit(first, f"Another {number}")
+            library.show(conversation, first.id)
+            library.start_context(first.id)
+            library.drafts.write(conversation, f"Draft {number}")
+            library.profiles.save(f"Profile {number}", {"temperature": 0.5})
             library.record_samples([(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)])
             library.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
 
@@ -121,6 +127,11 @@ def test_what_can_be_read_of_a_damaged_file_is_copied(path: Path) -> None:
         (b"title TEXT", b"title TEXU"),
         (b"CREATE TABLE messages", b"CREATE TABLF messages"),
         (b"tablemessagesmessages", b"tablemessagfsmessages"),
+        (b"starts_context", b"starts_contexu"),
+        (b"shown TEXT", b"shown TEXU"),
+        (b"is_first INTEGER", b"is_firsu INTEGER"),
+        (b"CREATE TABLE drafts", b"CREATE TABLE drafus"),
+        (b"tablecachescaches", b"tabldcachescaches"),
     ],
 )
 def test_a_damaged_description_is_mended_once(path: Path, old: bytes, new: bytes) -> None:
@@ -133,9 +144,14 @@ def test_a_damaged_description_is_mended_once(path: Path, old: bytes, new: bytes
         assert "damaged" in library.notice
         assert len(library.conversations()) == 2
         for conversation in library.conversations():
-            assert len(library.messages(conversation.id)) == 1
+            (message,) = library.messages(conversation.id)
+            assert message.content.startswith("Question")
+            assert message.starts_context
+            assert len(library.branch(conversation.id)[1][message.id]) == 2
+            assert library.drafts.read(conversation.id).startswith("Draft")
             assert len(library.samples(conversation.id)) == 1
             assert len(library.switches(conversation.id)) == 1
+        assert [profile.chosen for profile in library.profiles.all()] == [{"temperature": 0.5}] * 2
     (aside,) = path.parent.glob("library-damaged-*.db")
     assert aside.read_bytes() == sound.replace(old, new)
     with Library(path) as again:
@@ -166,9 +182,15 @@ def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObj
     with library:
         for conversation in library.conversations():
             datetime.date.fromtimestamp(conversation.updated)
-            library.messages(conversation.id)
+            _, versions = library.branch(conversation.id)
+            for other in itertools.chain.from_iterable(versions.values()):
+                library.show(conversation.id, other)
+                library.branch(conversation.id)
             library.samples(conversation.id)
             library.switches(conversation.id)
+            library.drafts.read(conversation.id)
+            library.caches.of(conversation.id)
+        library.profiles.all()
         made = library.create("turbo4")
         library.add_user_message(made.id, "It goes on")
         assert [m.content for m in library.messages(made.id)] == ["It goes on"]
