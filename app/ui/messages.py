@@ -272,8 +272,7 @@ class ReplyView(QWidget):
                 self._shown[index : index + 1] = [(part, ends)]
         self._drop(len(wanted))
         for section in self._sections:
-            if section.pane is not None:
-                section.pane.set_caret(not final and section is self._sections[-1])
+            section.set_caret(not final and section is self._sections[-1])
 
     def _add(self, thinking: bool) -> None:
         section = ThinkingSection(self) if thinking else AnswerSection(self)

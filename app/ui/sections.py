@@ -93,7 +93,7 @@ class ThinkingSection(QWidget):
         column.addLayout(self._column)
         self._pane: MarkdownPane | None = None
         self._part = Part(True, "", closed=False)
-        self._final = False
+        self._final = self._caret = False
         self._begun = 0.0  # 0: not seen from the beginning
         self._seconds = 0.0
         self._roughly = False
@@ -144,6 +144,11 @@ class ThinkingSection(QWidget):
 
     # ------------------------------------------------------------ folding
 
+    def set_caret(self, shown: bool) -> None:
+        self._caret = shown
+        if self._pane is not None:
+            self._pane.set_caret(shown)
+
     @property
     def pane(self) -> MarkdownPane | None:
         return self._pane if self.header.isChecked() else None
@@ -158,6 +163,7 @@ class ThinkingSection(QWidget):
         if self._pane is None:
             self._pane = MarkdownPane(self, quiet=True)
             self._pane.setAccessibleName(self.tr("Thoughts"))
+            self._pane.set_caret(self._caret)
             self._column.addWidget(self._pane)
         return self._pane
 

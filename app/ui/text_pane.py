@@ -138,15 +138,21 @@ class TextPane(QTextBrowser):
 
     @contextmanager
     def keeping_selection(self) -> Iterator[None]:
-        """While the document is written: what is selected stays selected, also where it is written again."""
-        before = self.textCursor()
+        """While the document is written: what is selected or marked stays so, also where it is written again."""
+        before, marks = self.textCursor(), self.extraSelections()
         anchor, position = before.anchor(), before.position()
+        spans = [(mark.cursor.anchor(), mark.cursor.position()) for mark in marks]  # type: ignore[attr-defined]
         yield
         cursor, last = self.textCursor(), self.document().characterCount() - 1
         if anchor != position and (cursor.anchor(), cursor.position()) != (anchor, position):
             cursor.setPosition(min(anchor, last))
             cursor.setPosition(min(position, last), QTextCursor.MoveMode.KeepAnchor)
             self.setTextCursor(cursor)
+        for mark, (start, end) in zip(marks, spans, strict=True):
+            mark.cursor.setPosition(min(start, last))  # type: ignore[attr-defined]
+            mark.cursor.setPosition(min(end, last), QTextCursor.MoveMode.KeepAnchor)  # type: ignore[attr-defined]
+        if marks:
+            self.setExtraSelections(marks)
 
     # ------------------------------------------------------------ code boxes
 

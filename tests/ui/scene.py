@@ -12,7 +12,7 @@ os.environ["HF_HUB_CACHE"] = os.path.join(os.environ["TURBOQUANT_HOME"], "hub")
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.library.conversations import Library
 from app.settings import Settings
@@ -67,9 +67,10 @@ class Scene:
         picker.activated.emit(picker.findText(scheme))
         self.wait()
 
-    def shoot(self, name: str) -> None:
+    def shoot(self, name: str, widget: QWidget | None = None) -> None:
+        """The window, or another one."""
         for dark in (False, True):
             theme.theme().force(dark)
             QTest.qWait(40)
-            self.window.grab().save(str(self.folder / f"{name}-{'dark' if dark else 'light'}.png"))
+            (widget or self.window).grab().save(str(self.folder / f"{name}-{'dark' if dark else 'light'}.png"))
         theme.theme().force(False)

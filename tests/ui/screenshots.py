@@ -18,7 +18,13 @@ from PySide6.QtWidgets import QApplication
 
 from app.errors import AppError
 from app.ui import language, theme
-from tests.ui import screenshots_branches, screenshots_composer, screenshots_desktop, screenshots_models
+from tests.ui import (
+    screenshots_branches,
+    screenshots_composer,
+    screenshots_desktop,
+    screenshots_models,
+    screenshots_transcript,
+)
 from tests.ui.scene import FILLER, Scene
 
 
@@ -124,12 +130,15 @@ def main() -> None:
     app = QApplication(sys.argv)
     theme.theme()
     language.install(app, "en")
-    folder, parts = Path(sys.argv[1]), sys.argv[2:] or ["chat", "branches", "composer", "models", "desktop", "german"]
+    known = ["chat", "transcript", "branches", "composer", "models", "desktop", "german"]
+    folder, parts = Path(sys.argv[1]), sys.argv[2:] or known
     folder.mkdir(parents=True, exist_ok=True)
     for part in parts:
         os.environ["TURBOQUANT_HOME"] = tempfile.mkdtemp(prefix="turboquant-screenshots-")  # nothing of the part before
         if part == "chat":
             play(folder)
+        elif part == "transcript":
+            screenshots_transcript.play(Scene(folder))
         elif part == "branches":
             screenshots_branches.play(Scene(folder))
         elif part == "composer":

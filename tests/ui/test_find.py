@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app import attachments
 from app.attachments import Attachment
 from app.events import TurnFinished
+from app.ui import theme
 from app.ui.messages import ReplyView, UserBubble
 from app.ui.pieces import Entry
 from app.ui.sections import ThinkingSection
@@ -62,6 +63,9 @@ def test_hits_are_counted_marked_and_gone_through(bench: Bench, qtbot: QtBot) ->
     tell(bench, ("A barometer?", "The **baro**meter 😀 measures. A barometer, yes."), ("Thanks", "No more barometers."))
     assert find(bench, qtbot, "barometer") == "1/4"
     assert marked(bench) == ["[barometer]", "barometer", "barometer", "barometer"]
+    for dark in (True, False):  # everything is written again
+        theme.theme().force(dark)
+        assert marked(bench) == ["[barometer]", "barometer", "barometer", "barometer"]
     bar = bench.window.find_bar
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
     assert bar.label.text() == "2/4"

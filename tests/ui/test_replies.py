@@ -62,6 +62,7 @@ def test_thoughts_are_live_then_folded_with_their_time(view: ReplyView, qtbot: Q
     assert not section.header.isChecked()
     assert section.header.text() == "Thought for 12 s  ·  6 words"
     assert answers(view) == ["The ans"]
+    assert not section.reveal_pane()._caret
     view.finish("<think>\nLet me see. It is so.</think>\n\nThe answer.", FIGURES)
     assert section.header.text() == "Thought for 12 s  ·  6 words"
     assert answers(view) == ["The answer."]
