@@ -78,8 +78,8 @@ def write(folder: Path, licences: list[Licence]) -> None:
 def _complete(licence: Licence) -> Licence:
     if licence.text or not licence.licence.startswith("MIT"):
         return licence
-    author = distribution(licence.name).metadata.get("Author") or f"the authors of {licence.name}"
-    return Licence(licence.name, licence.version, licence.licence, f"Copyright (c) {author}\n\n{MIT}")
+    authors = distribution(licence.name).metadata.get_all("Author") or [f"the authors of {licence.name}"]
+    return Licence(licence.name, licence.version, licence.licence, f"Copyright (c) {authors[0]}\n\n{MIT}")
 
 
 def _of_system(libraries: Iterable[Path]) -> list[Licence]:

@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -48,12 +50,9 @@ def _library(folder: Path, level: str) -> Path:
         }
         subprocess.run([sys.executable, __file__, "--objects", level, work], env=environment, check=True)
         command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-s", "-pthread", f"-I{work}"]
-        command += ["-Wl,--no-allow-shlib-undefined" if sys.platform == "darwin" else "-Wl,-z,noexecstack"]
         objects = [str(path) for path in sorted(Path(work).glob("*.o"))]
-        subprocess.run(
-            [*command, "-o", str(target), str(HERE / "cpu_runtime.c"), *objects, "-lm"],
-            check=True,
-        )
+        command += ["-Wl,-z,noexecstack", "-o", str(target), str(HERE / "cpu_runtime.c"), *objects, "-lm"]
+        subprocess.run(command, check=True)
     return target
 
 
@@ -70,7 +69,7 @@ def _objects(level: str, folder: Path) -> None:
         cpu=level, features=LEVELS[level], opt=3, reloc="pic", codemodel="default"
     )
     options = compiling.OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    loops = {"attend": attention.attend, "dequantise": codec.dequantise, "encode": codec.encode}
+    loops: dict[str, Any] = {"attend": attention.attend, "dequantise": codec.dequantise, "encode": codec.encode}
     header, entries = [], []
     for name, arguments in ARGUMENTS.items():
         loop = numba.njit(parallel=compiling.ONLY_PRANGE, **options)(loops[name].__wrapped__)
@@ -89,7 +88,7 @@ def _objects(level: str, folder: Path) -> None:
     (folder / "entries.h").write_text("\n".join(header) + "\n")
 
 
-def _types(kinds):  # type: ignore[no-untyped-def]
+def _types(kinds: Iterator[str]) -> Iterator[Any]:
     """numba's types of what ARGUMENTS says."""
     from numba import types
 
