@@ -27,7 +27,11 @@ _AFTER = re.compile(r"(?!\w)|(?=(?:th|st|nd|rd|s)\b)")
 
 
 def parser() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": 2 * DEEPEST}).enable(["table", "strikethrough"])
+    made = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": 2 * DEEPEST})
+    made.enable(["table", "strikethrough", "linkify"])
+    assert made.linkify is not None
+    # A bare address is a link where it says so itself; "setup.py" and "me@home" stay words.
+    made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     made.block.ruler.before("table", "too_deep", _too_deep)
     made.block.ruler.before("code", "formula", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     made.inline.ruler.before("escape", "formula", _inline)

@@ -76,6 +76,18 @@ def test_letters_that_look_alike_are_written_out(pane: TextPane) -> None:
     assert "xn--" in question.informativeText()
 
 
+def test_a_bare_address_is_a_link(pane: TextPane) -> None:
+    MarkdownWriter(pane.document()).complete("See https://example.org/a_b?c=1. Not setup.py, me@home or `https://x.org`.")
+    links, place = {}, pane.document().begin().begin()
+    while not place.atEnd():
+        piece = place.fragment()
+        links[piece.text()] = piece.charFormat().anchorHref()
+        place += 1
+    assert {text: link for text, link in links.items() if link} == {
+        "https://example.org/a_b?c=1": "https://example.org/a_b?c=1"
+    }
+
+
 def test_nothing_is_fetched(pane: TextPane) -> None:
     MarkdownWriter(pane.document()).complete("![a cat](https://example.org/cat.png) ![](https://example.org/dog.png)")
     assert pane.loadResource(2, QUrl("https://example.org/cat.png")) is None

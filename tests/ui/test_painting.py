@@ -16,7 +16,7 @@ app = QApplication([])
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 
-bench = Bench(FakeEngine(lambda prompt: "> a quote\\n\\n- a point"), Path(sys.argv[1]))
+bench = Bench(FakeEngine(lambda prompt: "<think>\\n> a quote\\n\\n- a point"), Path(sys.argv[1]))
 bench.load()
 bench.say("hello")
 bench.pick("turbo2")
@@ -59,7 +59,7 @@ sys.exit(code)
 
 
 PAINTED = ("composer", "cards", "messages", "text_pane", "notice_bar", "memory_chart", "memory_panel", "scheme_picker",
-           "conversation_list")  # fmt: skip
+           "conversation_list", "sections")  # fmt: skip
 
 
 def test_an_exception_while_painting_does_not_end_the_process(tmp_path: Path) -> None:
