@@ -57,7 +57,7 @@ def ask(window: MainWindow) -> dict[str, object]:
     reply = [item for item in window.transcript.items() if isinstance(item, ReplyView)][-1]
     model = window.models.model
     assert model is not None
-    name = window.model_button.button.text()
+    name = window.loading.button.button.text()
     return {"model": model.name, "path": model.path, "button": name, "reply": reply.source()}
 
 

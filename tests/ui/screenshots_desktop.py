@@ -60,10 +60,10 @@ def play(scene: Scene) -> None:
     preferences(scene)
     help_pages(scene)
     for percent in (150, 80):
-        window.appearance.set_percent(percent)
+        window.configuring.appearance.set_percent(percent)
         QTest.qWait(60)
         scene.shoot(f"text-{percent}")
-    window.appearance.set_percent(100)
+    window.configuring.appearance.set_percent(100)
     scene.engine.model_errors["/models/Broken"] = AppError("Broken can't be loaded: a file is cut short.", "Repair it.")
     window.load_model("/models/Broken")
     scene.wait()
@@ -72,9 +72,9 @@ def play(scene: Scene) -> None:
 
 def preferences(scene: Scene) -> None:
     window = scene.window
-    window.on_preferences()
+    window.configuring.on_general()
     scene.wait()
-    shown = window._preferences
+    shown = window.configuring.window
     assert shown is not None
     for row in range(shown.list.count()):
         shown.list.setCurrentRow(row)
@@ -123,10 +123,10 @@ def german(folder: Path) -> None:
     scene.window.on_models()
     scene.wait()
     scene.shoot("german-models")
-    scene.window.on_preferences()
+    scene.window.configuring.on_general()
     scene.wait()
-    assert scene.window._preferences is not None
-    shoot_over(scene, "german-preferences", centred(scene.window._preferences, scene.window))
+    assert scene.window.configuring.window is not None
+    shoot_over(scene, "german-preferences", centred(scene.window.configuring.window, scene.window))
     for translator in app.findChildren(QTranslator)[-2:]:
         app.removeTranslator(translator)
     QLocale.setDefault(before)

@@ -150,8 +150,8 @@ def test_the_models(bench: Bench) -> None:
 
 
 def test_the_preferences(bench: Bench) -> None:
-    bench.window.on_preferences()
-    preferences = bench.window._preferences
+    bench.window.configuring.on_general()
+    preferences = bench.window.configuring.window
     assert preferences is not None
     for page in range(preferences.list.count()):
         preferences.list.setCurrentRow(page)

@@ -1029,7 +1029,7 @@ def test_a_cache_that_cannot_be_saved_is_told_once(bench: Bench) -> None:
 
 
 def test_the_backend_that_runs_is_shown(bench: Bench) -> None:
-    assert bench.window.model_button.detail.text().endswith("· CPU (numba)")
+    assert bench.window.loading.button.detail.text().endswith("· CPU (numba)")
 
 
 def test_what_the_backend_says_while_it_runs_is_shown(bench: Bench) -> None:
@@ -1077,7 +1077,7 @@ def test_a_start_shows_the_model_that_loads_and_the_conversation_used_last(start
     bench.close()
     again = start(bench.engine, load=False)
     again.window.start()
-    assert again.window.model_button.button.text() == tmp_path.name
+    assert again.window.loading.button.button.text() == tmp_path.name
     assert again.composer.note == f"Loading {tmp_path.name}…"
     assert again.said() == ["Hello"]
     assert not again.window.welcome.isVisible()

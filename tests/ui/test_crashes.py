@@ -1,4 +1,4 @@
-"""After a run that ended unexpectedly: a report in the log folder, a dialog, and in neither anything of what was said."""
+"""After a run that ended unexpectedly: a report in the log folder, a dialog, and in neither a word of what was said."""
 
 from __future__ import annotations
 

@@ -113,11 +113,11 @@ def test_escape_in_the_list_and_in_the_search_stops_nothing(answering: Bench) ->
     press(bench, Key.Key_Escape)
     press(bench, Key.Key_Escape)
     assert bench.chat.generating
-    bench.window.on_preferences()
+    bench.window.configuring.on_general()
     QApplication.processEvents()
-    QTest.keyClick(bench.window._preferences, Key.Key_Escape)
+    QTest.keyClick(bench.window.configuring.window, Key.Key_Escape)
     assert bench.chat.generating
-    assert not bench.window._preferences.isVisible()
+    assert not bench.window.configuring.window.isVisible()
 
 
 def test_backspace_deletes_no_conversation(bench: Bench) -> None:
@@ -257,7 +257,7 @@ def test_text_grows_and_shrinks_everywhere(bench: Bench) -> None:
 @pytest.mark.parametrize("percent", [80, 150, 200])
 def test_nothing_sticks_out_at_any_size(bench: Bench, percent: int) -> None:
     bench.say("Hello")
-    bench.window.appearance.set_percent(percent)
+    bench.window.configuring.appearance.set_percent(percent)
     try:
         for width in (640, 1000, 1280):
             bench.window.resize(width, 800)
@@ -267,13 +267,13 @@ def test_nothing_sticks_out_at_any_size(bench: Bench, percent: int) -> None:
                     right = part.mapTo(bench.window, QPoint(part.width(), 0)).x()
                     assert right <= bench.window.width(), (part, width)
     finally:
-        bench.window.appearance.set_percent(100)
+        bench.window.configuring.appearance.set_percent(100)
 
 
 def test_preferences_take_effect_at_once_and_last(start: Start, tmp_path: Path) -> None:
     bench = start()
-    bench.window.on_preferences()
-    general = bench.window._preferences.general
+    bench.window.configuring.on_general()
+    general = bench.window.configuring.window.general
 
     def choose(box: object, value: object) -> None:
         box.setCurrentIndex(box.findData(value))  # type: ignore[attr-defined]
@@ -308,7 +308,7 @@ def test_preferences_take_effect_at_once_and_last(start: Start, tmp_path: Path) 
 def test_the_pages_are_walked_with_the_keyboard(bench: Bench) -> None:
     bench.window.activateWindow()
     QTest.keyClick(bench.window, Key.Key_Comma, Mod.ControlModifier)
-    preferences = bench.window._preferences
+    preferences = bench.window.configuring.window
     assert preferences is not None
     QApplication.processEvents()
     assert preferences.list.hasFocus()
@@ -387,7 +387,7 @@ def test_dialogs_close_with_the_keyboard(start: Start, keys: tuple[Qt.Key, Qt.Ke
     bench = start(FakeEngine())
     bench.window.actions_.about.trigger()
     bench.window.actions_.shortcuts.trigger()
-    bench.window.on_preferences()
+    bench.window.configuring.on_general()
     opened = [w for w in bench.window.findChildren(QDialog) if w.isVisible() and not isinstance(w, CrashNotice)]
     assert len(opened) == 3
     for dialog in opened:

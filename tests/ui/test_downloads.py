@@ -198,9 +198,9 @@ def test_downloads_of_the_last_run_are_there_at_the_start(start: Start, monkeypa
 
 
 def account(bench: Bench) -> object:
-    bench.window.on_account()
+    bench.window.configuring.on_account()
     bench.rest()
-    return bench.window._preferences.models.account  # type: ignore[union-attr]
+    return bench.window.configuring.window.models.account  # type: ignore[union-attr]
 
 
 def test_a_token_is_stored_tested_and_never_shown(bench: Bench) -> None:
@@ -234,7 +234,7 @@ def test_a_token_that_the_hub_refuses_stays_in_the_field(bench: Bench) -> None:
 
 
 def test_a_long_answer_about_the_account_is_read_whole(bench: Bench) -> None:
-    bench.window.on_account()
+    bench.window.configuring.on_account()
     bench.rest()
     bench.hub.token_error = HubError(
         "The hub doesn't accept the token: it is wrong or expired. " * 4, "Make a new one."
@@ -262,7 +262,7 @@ def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     bench = start()
     account(bench)
     assert bench.engine.idle_unload_s == 0
-    idle = bench.window._preferences.models.idle  # type: ignore[union-attr]
+    idle = bench.window.configuring.window.models.idle  # type: ignore[union-attr]
     assert idle.currentText() == "never"
     idle.setCurrentIndex(idle.findData(15))
     idle.activated.emit(idle.currentIndex())
@@ -271,14 +271,14 @@ def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     again = start()
     assert again.engine.idle_unload_s == 900
     account(again)
-    assert again.window._preferences.models.idle.currentData() == 15  # type: ignore[union-attr]
+    assert again.window.configuring.window.models.idle.currentData() == 15  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- loading
 
 
 def test_a_load_shows_how_far_it_is_and_can_be_cancelled(bench: Bench) -> None:
-    tool = bench.window.model_button
+    tool = bench.window.loading.button
     bench.engine.hold = True
     bench.window.load_model("/models/Other-7B")
     assert tool.cancel.isVisible()
@@ -299,7 +299,7 @@ def test_cancelling_the_first_load_leads_to_the_welcome_page(start: Start) -> No
     bench.engine.hold = True
     bench.window.load_model("/models/Other-7B")
     bench.step(2)
-    bench.window.model_button.cancel.click()
+    bench.window.loading.button.cancel.click()
     bench.engine.hold = False
     bench.rest()
     assert bench.window.welcome.isVisible()
@@ -347,14 +347,14 @@ def test_a_model_can_be_unloaded_and_the_window_says_so(bench: Bench) -> None:
     bench.window.actions_.unload.trigger()
     bench.rest()
     assert bench.engine.received[-1] == UnloadModel()
-    assert "unloaded" in bench.window.model_button.detail.text()
+    assert "unloaded" in bench.window.loading.button.detail.text()
     assert not bench.window.actions_.unload.isEnabled()
     assert bench.composer.note.startswith("Context"), "a message loads it again: nothing stands in its way"
     bench.window.load_model(MODEL)
     bench.rest()
-    assert "in memory" in bench.window.model_button.detail.text()
+    assert "in memory" in bench.window.loading.button.detail.text()
     bench.engine.event_emitted.emit(ModelUnloaded(MODEL, "Tiny-1B", idle=True))
-    assert "unloaded" in bench.window.model_button.detail.text()
+    assert "unloaded" in bench.window.loading.button.detail.text()
 
 
 @pytest.mark.parametrize("error", [AppError("It is damaged."), AppError("Stopped.")])
@@ -364,7 +364,7 @@ def test_a_model_that_cannot_be_woken_can_be_tried_again(bench: Bench, error: Ap
     tell(ModelLoading(MODEL, "Tiny-1B"))
     tell(ModelFailed(MODEL, error))
     assert bench.chat.model is not None
-    assert "unloaded" in bench.window.model_button.detail.text()
+    assert "unloaded" in bench.window.loading.button.detail.text()
     bench.say("Hello")
     assert bench.replies() == ["You said *Hello*."]
 

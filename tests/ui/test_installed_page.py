@@ -156,7 +156,7 @@ def test_a_whole_model_is_judged_and_loaded(shelf: Shelf, cache: Path, tiny: Pat
     assert shelf.entries()["Tiny-Talker"].badge == "loaded"
     assert not shelf.detail.load.isEnabled()
     assert not shelf.detail.delete.isEnabled(), "what is loaded isn't deleted"
-    menu = shelf.bench.window.model_button.button.menu()
+    menu = shelf.bench.window.loading.button.button.menu()
     menu.aboutToShow.emit()
     assert "Tiny-Talker" in [action.text() for action in menu.actions()], "not its folder: a commit"
 

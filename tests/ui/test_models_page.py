@@ -74,8 +74,8 @@ def test_the_ways_to_the_page(start: Start) -> None:
     bench.window.activateWindow()
     QTest.keyClick(bench.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert bench.window.models_page.isVisible()
-    bench.window.model_button.button.menu().aboutToShow.emit()
-    assert bench.window.actions_.models in bench.window.model_button.button.menu().actions()
+    bench.window.loading.button.button.menu().aboutToShow.emit()
+    assert bench.window.actions_.models in bench.window.loading.button.button.menu().actions()
 
 
 def test_the_ways_back_to_the_chat(page: Bench) -> None:
@@ -386,7 +386,7 @@ def test_nothing_sticks_out(page: Bench, direction: Qt.LayoutDirection, width: i
         detail = page.window.models_page.browser.detail
         assert detail.widget().width() <= detail.viewport().width()
         assert detail.fit.table.horizontalScrollBar().maximum() == 0
-        bar = page.window.model_button.parentWidget()
+        bar = page.window.loading.button.parentWidget()
         assert page.window.tool_bar.menu_button.isVisible(), "the tool bar keeps its last button"
         assert bar.rect().contains(page.window.tool_bar.menu_button.geometry())
     finally:

@@ -29,8 +29,8 @@ KEYS = re.compile(r"(Ctrl|Shift|Alt|Meta)\+")
 QUIET = {
     "tr", "translate", "debug", "info", "warning", "error", "exception", "print", "setObjectName", "setProperty",
     "icon", "property", "add_argument", "ArgumentParser", "compile", "setStyleSheet", "KeyError", "ValueError",
-    "RuntimeError", "AssertionError", "getattr", "setattr", "QKeySequence", "match", "strftime", "SystemExit", "TypeVar",
-    "SIGNAL", "_native", "toString", "removeprefix", "execute", "Literal",
+    "RuntimeError", "AssertionError", "getattr", "setattr", "QKeySequence", "match", "strftime", "SystemExit",
+    "TypeVar", "SIGNAL", "_native", "toString", "removeprefix", "execute", "Literal",
 }  # fmt: skip
 # Names, which are the same in every language.
 NAMES = {
@@ -162,7 +162,7 @@ def test_the_window_speaks_german(german: None, bench: Bench) -> None:
     english = {message.findtext("source", "") for _, message in messages(FOLDER / "turboquant-chat_de.ts")
                if forms(message)[0] != message.findtext("source")}  # fmt: skip
     bench.say("Hallo")
-    bench.window.on_preferences()
+    bench.window.configuring.on_general()
     bench.window.on_models()
     bench.rest()
     bench.window.help.on_shortcuts()

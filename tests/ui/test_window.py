@@ -375,7 +375,7 @@ def test_retry_is_offered_for_the_last_reply_only(bench: Bench) -> None:
 
 
 def test_the_model_menu_reads_in_the_applications_direction(bench: Bench) -> None:
-    menu = bench.window.model_button.button.menu()
+    menu = bench.window.loading.button.button.menu()
     menu.aboutToShow.emit()
     assert menu.layoutDirection() == QApplication.layoutDirection()
 
