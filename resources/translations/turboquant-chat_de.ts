@@ -513,6 +513,13 @@
     </message>
 </context>
 <context>
+    <name>Configuring</name>
+    <message>
+        <source>Storage</source>
+        <translation>Ablage</translation>
+    </message>
+</context>
+<context>
     <name>ContextFullCard</name>
     <message>
         <source>This conversation no longer fits the model&apos;s context.</source>
@@ -1617,11 +1624,7 @@
     </message>
 </context>
 <context>
-    <name>MainWindow</name>
-    <message>
-        <source>TurboQuant Chat</source>
-        <translation>TurboQuant Chat</translation>
-    </message>
+    <name>Loading</name>
     <message>
         <source>Install the starter model</source>
         <translation>Das Startmodell installieren</translation>
@@ -1631,12 +1634,15 @@
         <translation>Ordner mit einem MLX-Modell wählen</translation>
     </message>
     <message>
-        <source>Storage</source>
-        <translation>Ablage</translation>
-    </message>
-    <message>
         <source>{0} {1} is loaded again.</source>
         <translation>{0} {1} wird wieder geladen.</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>TurboQuant Chat</source>
+        <translation>TurboQuant Chat</translation>
     </message>
 </context>
 <context>
