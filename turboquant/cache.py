@@ -201,7 +201,8 @@ class TurboQuantCache(Packing):
     ) -> mx.array:
         """Attention of queries (B, Hq, L, Dk), the newest L tokens, over all in sight; (B, Hq, L, Dv)."""
         if not self.packing or (self.scheme.key_bits and not self.body_keys.count):
-            self.calibration.observe(queries, self.tail_keys.view().shape[1])
+            assert self.shape is not None
+            self.calibration.observe(queries, self.shape[1])
         rows = queries.shape[2]
         if not self.packing or rows == 1 or rows > DECODE_ROWS:
             return self.backend.attend(queries, self.stretches(), scale, mask, sinks, soft_cap)

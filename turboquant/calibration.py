@@ -13,6 +13,8 @@ from turboquant.codec import MAX_NORM
 
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
+ENOUGH = 512  # query tokens, beyond which more of them change little
+TOGETHER = 32  # decoded tokens whose queries are summed at once; they are held until then
 SAMPLE_MIN = 16  # keys, below which nothing is said of a channel's power
 STILL = 1e-5  # of a head's power: less than 16-bit keys that vary have around their mean
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-14, 2.0**15  # normal float16 numbers
@@ -31,19 +33,23 @@ class Calibration:
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
         self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
+        self.observed = 0  # query tokens in it
         self.channel_scale: mx.array | None = None  # (B, H, D) float16
         self.channel_order: mx.array | None = None  # (B, H, D) uint16, see split.py
         self.offsets: mx.array | None = None  # (B, H, G, D) float16
         self.segment_starts: tuple[int, ...] = ()
 
     def observe(self, queries: mx.array, kv_heads: int) -> None:
-        """Add queries (B, Hq, L, D), after RoPE, to the statistics; does nothing once the scale is fixed."""
-        if not self.enabled or self.channel_scale is not None:
+        """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known."""
+        if self.observed >= ENOUGH or not self.enabled or self.channel_scale is not None:
             return
-        batch, _, _, dim = queries.shape
+        batch, _, length, dim = queries.shape
         grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
         power = mx.square(grouped).sum(axis=2)
         self.query_power = power if self.query_power is None else self.query_power + power
+        self.observed += length
+        if length == 1 and self.observed % TOGETHER == 0:
+            mx.async_eval(self.query_power)
 
     def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:
         """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).

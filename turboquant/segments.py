@@ -58,45 +58,35 @@ def capacity(rows: int, step: int) -> int:
 class Buffer:
     """(B, H, capacity, ...) growing along axis 2 in steps; the first `count` rows are in use.
 
-    A few rows appended to it may wait beside the array until somebody asks for it (`array`). Who attends can take both
-    as they are (`apart`) and hand back an array that holds them (`joined`): two dispatches less a layer and step.
+    A few rows appended to it may wait as `newest` beside the array `held` until somebody asks for `array`. Who attends
+    can take both as they are and hand back an array that holds them: two dispatches less a layer and step.
     """
 
     def __init__(self, step: int = 256) -> None:
         self.step = step
         self.count = 0
-        self._array: mx.array | None = None
-        self._newest: mx.array | None = None  # rows that the array lacks, to lie from `_begin` on
+        self.held: mx.array | None = None
+        self.newest: mx.array | None = None  # rows that `held` lacks, to lie from `_begin` on
         self._begin = 0
 
     @property
     def array(self) -> mx.array | None:
-        if self._newest is not None:
-            assert self._array is not None
-            self._array[:, :, self._begin : self._begin + self._newest.shape[2]] = self._newest
-            self._newest = None
-        return self._array
+        if self.newest is not None:
+            assert self.held is not None
+            self.held[:, :, self._begin : self._begin + self.newest.shape[2]] = self.newest
+            self.newest = None
+        return self.held
 
     @array.setter
     def array(self, array: mx.array | None) -> None:
-        self._array, self._newest = array, None
-
-    @property
-    def apart(self) -> tuple[mx.array | None, mx.array | None]:
-        """The array, and the newest rows in use where it doesn't hold them."""
-        return self._array, self._newest
-
-    def joined(self, array: mx.array) -> None:
-        """`array` is what `apart` gave, in one."""
-        self.array = array
+        self.held, self.newest = array, None
 
     def append(self, x: mx.array) -> None:
         """Add x (B, H, n, ...) behind the rows in use."""
-        begin, held = self.count, self._array
-        rows = x.shape[2]
-        self.count = total = begin + rows
-        if self._newest is None and held is not None and _may_wait(x, held, total):
-            self._newest, self._begin = x, begin
+        begin, held = self.count, self.held
+        self.count = total = begin + x.shape[2]
+        if self.newest is None and held is not None and _may_wait(x, held, total):
+            self.newest, self._begin = x, begin
             return
         array = self.array
         if array is None:
@@ -106,7 +96,7 @@ class Buffer:
             grown[:, :, :begin] = array[:, :, :begin]
             array = grown
         array[:, :, begin:total] = x
-        self._array = array
+        self.held = array
 
     def _allocate(self, like: mx.array, rows: int) -> mx.array:
         # always a row to spare: what fills an array wholly would replace it, and a slice would keep its parent alive
@@ -132,7 +122,7 @@ class Buffer:
 
     @property
     def row_bytes(self) -> int:
-        return 0 if self._array is None else self._array.nbytes // self._array.shape[2]
+        return 0 if self.held is None else self.held.nbytes // self.held.shape[2]
 
     @property
     def used_bytes(self) -> int:
@@ -140,7 +130,7 @@ class Buffer:
 
     @property
     def allocated_bytes(self) -> int:
-        return 0 if self._array is None else self._array.nbytes
+        return 0 if self.held is None else self.held.nbytes
 
     def arrays(self) -> list[mx.array]:
         array = self.array

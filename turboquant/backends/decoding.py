@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import cycle, pairwise
+from operator import is_
 from typing import Protocol
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 import mlx.core as mx
 
@@ -54,11 +56,13 @@ class _Fixed:
     places: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Known:
-    """What a layer's steps share until tokens are packed again; `facts` are what it was found from."""
+    """What a layer's steps share until tokens are packed again; `facts` and `objects` are what it was found from."""
 
+    layer: ref[PackedBuffer]
     facts: tuple[object, ...]
+    objects: tuple[object, ...]
     call: Call
     inputs: list[mx.array | None]  # those that change from step to step are None
     counts: tuple[int, int, int, int]  # body rows, their keys' capacity, first tokens, their capacity
@@ -96,7 +100,7 @@ class Decoder:
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self._calls: dict[tuple[specs.Attend, int, int, int], Call] = {}
-        self._layers: WeakKeyDictionary[PackedBuffer, _Known] = WeakKeyDictionary()
+        self._layers: dict[int, _Known] = {}  # by the id of the layer's values, as long as they live
         self._tickets = Tickets()
         self._single_rows = specs.SINGLE_ROWS[runs.target]
 
@@ -115,30 +119,35 @@ class Decoder:
         """
         values, keys, tail, first = kv.body_values, kv.body_keys, kv.tail_keys, kv.first_keys
         shape = queries.shape
-        length, rows = shape[2], values.count
-        if not isinstance(values, PackedBuffer) or tail.count < length or rows == 0:
+        length, rows, pending = shape[2], values.count, tail.count
+        if not isinstance(values, PackedBuffer) or pending < length or rows == 0:
             return None
         given = _tail(kv, length)
         if given is None:
             return None
-        capacity = given[0].shape[2]
-        tokens = first.count + rows + tail.count
-        single = tokens <= self._single_rows and len(kv.segment_starts) <= specs.SEGMENTS
+        capacity, starts = given[0].shape[2], kv.segment_starts
+        tokens = first.count + rows + pending
+        single = tokens <= self._single_rows and len(starts) <= specs.SEGMENTS
         facts = (
-            *(shape, queries.dtype, scale, window, soft_cap, single, rows, len(given), capacity),
-            *(first.count, id(first.array), id(kv.first_values.array), given[0].dtype),
-            *(id(keys), id(keys.words.array if isinstance(keys, PackedBuffer) else keys.array), id(values.words.array)),
-            *(id(kv.offsets), id(kv.channel_scale), id(kv.segment_starts), id(sinks), kv.hidden > 0, id(kv.key_bias)),
+            *(shape, queries.dtype, scale, window, soft_cap, single, rows, len(given), capacity, given[0].dtype),
+            *(first.count, kv.hidden > 0),
         )
-        known = self._layers.get(values)
-        if known is None or known.facts != facts:
-            known = self._find(queries, kv, values, given, scale, sinks, window, soft_cap, single, facts, known)
+        objects = (
+            *(first.held, kv.first_values.held, keys, values.words.held),
+            keys.words.held if isinstance(keys, PackedBuffer) else keys.held,
+            *(kv.offsets, kv.channel_scale, starts, sinks, kv.key_bias),
+        )
+        known = self._layers.get(id(values))
+        if known is None or known.facts != facts or not all(map(is_, known.objects, objects)):
+            known = self._find(
+                queries, kv, values, given, scale, sinks, window, soft_cap, single, facts, objects, known
+            )
             if known is None:
                 return None
-            self._layers[values] = known
+            self._layers[id(values)] = known
         low = first.count + kv.hidden if kv.hidden else tokens - length - window + 1 if window else 0
         dims = constants.integers(
-            *(*known.counts, tail.count, capacity, known.splits, known.segments, low, known.value_capacity),
+            *(*known.counts, pending, capacity, known.splits, known.segments, low, known.value_capacity),
             *known.fixed.places,
         )
         inputs, at = known.inputs.copy(), known.tail_at
@@ -165,6 +174,7 @@ class Decoder:
         soft_cap: float,
         single: bool,
         facts: tuple[object, ...],
+        objects: tuple[object, ...],
         before: _Known | None,
     ) -> _Known | None:
         batch, query_heads, length, key_dim = queries.shape
@@ -235,7 +245,9 @@ class Decoder:
         }
         call = self.call(spec, batch, splits, given[0].shape[2])
         return _Known(
+            before.layer if before else ref(values, partial(_forget, self._layers, id(values))),
             facts,
+            objects,
             call,
             [named.get(name) for name in call.inputs],
             (values.count, key_capacity, kv.first_keys.count, _rows(first[0])),
@@ -276,12 +288,16 @@ class Decoder:
 def _tail(kv: Stretches, length: int) -> list[mx.array] | None:
     """The tail's keys and values, and the newest `length` rows of each where both lack exactly those."""
     keys, values = kv.tail_keys, kv.tail_values
-    (key_rows, new_keys), (value_rows, new_values) = keys.apart, values.apart
+    new_keys, new_values = keys.newest, values.newest
     if new_keys is not None and new_values is not None and new_keys.shape[2] == new_values.shape[2] == length:
-        found = [key_rows, value_rows, new_keys, new_values]
+        found = [keys.held, values.held, new_keys, new_values]
     else:
         found = [keys.array, values.array]
     return None if found[0] is None or found[1] is None else [a for a in found if a is not None]
+
+
+def _forget(layers: dict[int, _Known], number: int, _: object) -> None:
+    layers.pop(number, None)
 
 
 def _fixed(before: _Fixed | None, parts: list[mx.array | None]) -> _Fixed:

@@ -358,8 +358,7 @@ class GpuBackend(ReferenceBackend):
 def _stored(kv: Stretches, results: list[mx.array]) -> mx.array:
     """A call's output; the tail that it may have stored takes its place."""
     if len(results) > 1:
-        kv.tail_keys.joined(results[1])
-        kv.tail_values.joined(results[2])
+        kv.tail_keys.array, kv.tail_values.array = results[1:]
     return results[0]
 
 
