@@ -21,6 +21,8 @@ sys.path[:0] = [str(ROOT), str(HERE), str(HERE / "linux")]
 import icons  # noqa: E402
 import licences  # noqa: E402
 
+from app.errors import AppError  # noqa: E402
+
 STAGE, DIST, WORK = ROOT / "build" / "stage", ROOT / "dist", ROOT / "build" / "pyinstaller"
 NAME = "turboquant-chat"
 VERSION: str = runpy.run_path(str(ROOT / "turboquant" / "version.py"))["__version__"]
@@ -105,7 +107,7 @@ def main() -> int:
             if not options.folder_only:
                 for archive in (archives.tar(folder, DIST, VERSION), archives.deb(folder, DIST, VERSION)):
                     print(f"{archive.relative_to(ROOT)}: {archive.stat().st_size / 1e6:.0f} MB", flush=True)
-    except (BundleError, ValueError) as error:
+    except (AppError, BundleError, FileNotFoundError, ValueError) as error:
         print(f"No bundle: {error}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:

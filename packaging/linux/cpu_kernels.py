@@ -1,16 +1,18 @@
 """Compile the CPU backend's loops into shared libraries, one for each generation of processors.
 
 A bundle carries these (0.2 MB each) in place of numba and LLVM (175 MB), and nobody waits for a compiler at the first
-reply. `python packaging/linux/cpu_kernels.py FOLDER`; needs a C compiler: `cc`, or what CC says.
+reply. `python packaging/linux/cpu_kernels.py FOLDER`; needs a C compiler: what CC says, or one that is found.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,8 @@ ARGUMENTS = {
 def build(folder: Path) -> list[Path]:
     """A library for every level, in `folder`. Raises CalledProcessError."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [_library(folder, level) for level in LEVELS]
+    with ThreadPoolExecutor(2) as pool:  # each waits for processes of its own, which take half a gigabyte
+        return list(pool.map(lambda level: _library(folder, level), LEVELS))
 
 
 def _library(folder: Path, level: str) -> Path:
@@ -49,11 +52,18 @@ def _library(folder: Path, level: str) -> Path:
             "PYTHONPATH": str(ROOT),
         }
         subprocess.run([sys.executable, __file__, "--objects", level, work], env=environment, check=True)
-        command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-s", "-pthread", f"-I{work}"]
+        command = [_compiler(), "-shared", "-fPIC", "-O2", "-s", "-pthread", f"-I{work}"]
         objects = [str(path) for path in sorted(Path(work).glob("*.o"))]
         command += ["-Wl,-z,noexecstack", "-o", str(target), str(HERE / "cpu_runtime.c"), *objects, "-lm"]
         subprocess.run(command, check=True)
     return target
+
+
+def _compiler() -> str:
+    found = os.environ.get("CC") or next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "clang-19"))), None)
+    if found is None:
+        raise FileNotFoundError("a C compiler: install gcc or clang, or name one in CC")
+    return found
 
 
 def _objects(level: str, folder: Path) -> None:
