@@ -5,8 +5,10 @@ ziamath sets it. What that can't read or draw stays text: a formula is never sho
 
 from __future__ import annotations
 
+import importlib
 import logging
 import re
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,13 +41,21 @@ class Formula:
     descent: float
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1)
+def prepare() -> threading.Thread:
+    """Read what setting needs beside what else goes on, so that the first formula doesn't wait for it."""
+    thread = threading.Thread(target=importlib.import_module, args=("ziamath",), name="formulas")
+    thread.start()
+    return thread
+
+
+@lru_cache(maxsize=2048)
 def typeset(source: str, display: bool) -> Formula | None:
     """Set `source`, with or without its delimiters. None where that can't be done."""
     latex = _NUMBER.sub(r"\\qquad(\1)", _REMARKS.sub("", bare(source)))
     if not latex or len(latex) > LONGEST or _PROGRAMS.search(latex):
         return None
-    # Imported with the first formula: it reads a font, which takes a while.
+    # Not imported before it is needed: see `prepare`.
     import ziafont
     import ziamath
 

@@ -6,6 +6,7 @@ is written again.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,15 +38,16 @@ class Unit:
 class MarkdownWriter:
     """Writes one text into `document`. `add` pieces, then `complete`; `rewrite` after the colours have changed.
 
-    Without `setting` formulas stay their source. `quiet`: for thoughts.
+    Each time formulas are set for about `setting_s` seconds; the others stay their source. `quiet`: for thoughts.
     """
 
-    def __init__(self, document: QTextDocument, *, setting: bool = True, quiet: bool = False) -> None:
-        self._document, self._setting, self._quiet = document, setting, quiet
+    def __init__(self, document: QTextDocument, *, setting_s: float = math.inf, quiet: bool = False) -> None:
+        self._document, self._setting_s, self._quiet = document, setting_s, quiet
+        self.left_out: list[tuple[str, bool]] = []  # formulas that are still their source, for want of time
         self._parser = parser()
         self.source = ""
         self._complete = False
-        if setting:
+        if setting_s:
             document.documentLayout().registerHandler(formula.KIND, formula.FormulaObject(document))
         self._start()
 
@@ -54,6 +56,7 @@ class MarkdownWriter:
         self._document.setDefaultFont(theme.font(QUIET_SIZE if self._quiet else SIZE))
         self._document.setDocumentMargin(0)
         self._open = self.source
+        self.left_out.clear()
         self._environment: dict[str, object] = {}
         self._tail_position = 0
         self._tail_fresh = True
@@ -114,7 +117,7 @@ class MarkdownWriter:
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         cursor.setBlockFormat(self._tail_format)  # an empty block would take that of the removed one behind it
-        scribe = Scribe(cursor, self._tail_fresh, setting=self._setting, quiet=self._quiet)
+        scribe = Scribe(cursor, self._tail_fresh, setting_s=self._setting_s, quiet=self._quiet)
         lines = _LINES.findall(self._open)
         closed = len(units) if final else self._closed(units, lines)
         for index, unit in enumerate(units):
@@ -125,6 +128,7 @@ class MarkdownWriter:
             scribe.write(unit.tokens, unit.number, ends_list=unit.ends_list)
         if final:
             self._mark_tail(scribe, lines, len(lines))
+        self.left_out += scribe.left_out
         self._make_room_for_box()
         self._plain_code = _code(units[closed:])
 
@@ -173,7 +177,7 @@ class MarkdownWriter:
 def shown(text: str) -> str:
     """The text that a reader finds in it, without laying it out."""
     document = QTextDocument()
-    MarkdownWriter(document, setting=False).complete(text)
+    MarkdownWriter(document, setting_s=0.0).complete(text)
     return Shown(document).text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
@@ -29,7 +30,7 @@ DEEPEST = 10  # levels that are moved in; more would leave no room for the text
 CODE_PADDING = 11.0
 CODE_HEADER = 26.0  # the strip above the code, for its language and the copy button
 # Highlighting costs about a microsecond a character: beyond this a block stays plain rather than hold up the window.
-HIGHLIGHT_LIMIT = 16_000
+HIGHLIGHT_LIMIT = 40_000
 BULLETS = "•◦▪"
 LONGEST_ADDRESS = 120
 # Letters that would break a document's structure: a paragraph's end, a table's edges, an object's place.
@@ -55,13 +56,14 @@ class Place:
 class Scribe:
     """Puts parsed blocks at a cursor. `fresh`: the cursor's block is empty and takes the next text.
 
-    Without `setting` formulas are left as their source, which is quick. `quiet`: for thoughts.
+    Formulas are set for about `setting_s` seconds; the others stay their source. `quiet`: for thoughts.
     """
 
-    def __init__(self, cursor: QTextCursor, fresh: bool, *, setting: bool = True, quiet: bool = False) -> None:
+    def __init__(self, cursor: QTextCursor, fresh: bool, *, setting_s: float, quiet: bool = False) -> None:
         self.cursor, self.fresh = cursor, fresh
+        self.left_out: list[tuple[str, bool]] = []  # formulas for which there was no time, and whether for display
         self.highlight_limit = HIGHLIGHT_LIMIT
-        self._setting = setting
+        self._setting_s = setting_s
         self._colors = theme.colors()
         self._base = QTextCharFormat()
         self._base.setFont(theme.font(QUIET_SIZE if quiet else SIZE))
@@ -209,7 +211,13 @@ class Scribe:
         self._put(token.info, self._base)
 
     def _put_formula(self, source: str, display: bool, current: QTextCharFormat) -> None:
-        style = formula.style(current, source, display) if self._setting else None
+        style = None
+        if self._setting_s > 0:
+            begun = time.thread_time()
+            style = formula.style(current, source, display)
+            self._setting_s -= time.thread_time() - begun
+        else:
+            self.left_out.append((source, display))
         if style is None:
             self._put(source, self._code_format(current))
         else:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app import attachments
 from app.errors import AppError
 from app.thinking import Part, split
-from app.ui import formats, theme
+from app.ui import formats, formula, theme
 from app.ui.attached import AttachedFiles
 from app.ui.cards import Card, quiet_button, small_label
 from app.ui.markdown import shown
@@ -241,6 +241,7 @@ class ReplyView(QWidget):
     # ------------------------------------------------------------ while it is written
 
     def show_progress(self, text: str, done: int = 0, total: int = 0) -> None:
+        formula.prepare()
         self._progress.show_progress(text, done, total)
 
     def add_text(self, text: str) -> None:

@@ -9,13 +9,15 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.thinking import Part
-from app.ui import formats, theme
+from app.ui import formats, formula, theme
 from app.ui.cards import quiet_button
 from app.ui.markdown import MarkdownWriter
 from app.ui.text_pane import TextPane, wrap_mode
 
 # A view that begins with more than this was opened in the midst of the thoughts: it can't tell how long they took.
 LATE_LETTERS = 200
+SETTING_S = 0.012  # for which formulas are set in one go
+OUT_OF_SIGHT_MS = 200
 
 
 class MarkdownPane(TextPane):
@@ -23,8 +25,10 @@ class MarkdownPane(TextPane):
 
     def __init__(self, parent: QWidget, *, quiet: bool = False) -> None:
         super().__init__(parent)
-        self.writer = MarkdownWriter(self.document(), quiet=quiet)
+        self.writer = MarkdownWriter(self.document(), setting_s=SETTING_S, quiet=quiet)
         self._outdated = False
+        self._later = QTimer(self, singleShot=True)
+        self._later.timeout.connect(self.on_later)
         theme.theme().changed.connect(self.on_theme_changed)
 
     def put(self, text: str, *, final: bool) -> None:
@@ -34,6 +38,21 @@ class MarkdownPane(TextPane):
         with self.keeping_selection():
             self.writer.put(text, final=final)
         self.fit_height()
+        self._set_later()
+
+    def _set_later(self) -> None:
+        """Formulas that had no time are set one by one, those in sight first."""
+        if self.writer.left_out and not self._later.isActive():
+            self._later.start(0 if not self.visibleRegion().isEmpty() else OUT_OF_SIGHT_MS)
+
+    def on_later(self) -> None:
+        begun = time.thread_time()
+        while self.writer.left_out and time.thread_time() - begun < SETTING_S:
+            formula.typeset(*self.writer.left_out.pop())
+        if self.writer.left_out:
+            self._set_later()
+        else:
+            self._repaint_text()
 
     def on_theme_changed(self) -> None:
         self._outdated = True
@@ -50,6 +69,7 @@ class MarkdownPane(TextPane):
         with self.keeping_selection():
             self.writer.rewrite()
         self.fit_height()
+        self._set_later()
 
 
 class AnswerSection(MarkdownPane):

@@ -19,7 +19,8 @@ from app.ui.pieces import Entry, ItemMaker
 COLUMN_WIDTH = 720
 SIDE_MARGIN = 32
 TOP, BOTTOM, SPACING = 24, 20, 18
-FIRST_PAGE = 20  # pieces that are made as a conversation is opened; earlier ones as the reader comes to them
+# What is made as a conversation is opened: so many pieces, so many letters. Earlier ones as the reader comes to them.
+FIRST_PAGE, FIRST_LETTERS = 20, 30_000
 NEAR = 2.0  # screens above and below that stay laid out; others are hidden, so that a resize doesn't wait for them
 ROUNDS = 8  # a piece that is made may bring others near; a round is one look at which
 
@@ -69,8 +70,7 @@ class Transcript(QScrollArea):
         self._drop(self._entries)
         self._entries = [Entry(maker) for maker in makers]
         self._following, self._anchor = True, None
-        for entry in self._entries[-FIRST_PAGE:]:
-            self._make(entry)
+        self._make_last(0)
         self.arrange()
         self.shown.emit()
 
@@ -101,8 +101,7 @@ class Transcript(QScrollArea):
         old, self._entries[start:] = self._entries[start:], [Entry(maker) for maker in makers]
         at = old[0].y - self.verticalScrollBar().value() if old else 0
         self._drop(old)
-        for entry in self._entries[start:][-FIRST_PAGE:]:
-            self._make(entry)
+        self._make_last(start)
         if old and makers:
             self._following, self._anchor = False, (self._entries[start], at)
         self.arrange()
@@ -127,6 +126,14 @@ class Transcript(QScrollArea):
 
     def _entry_of(self, item: QWidget) -> Entry:
         return next(entry for entry in self._entries if entry.widget is item)
+
+    def _make_last(self, start: int) -> None:
+        letters = 0
+        for entry in self._entries[start:][: -FIRST_PAGE - 1 : -1]:
+            if letters > FIRST_LETTERS:
+                break
+            letters += len(entry.source)
+            self._make(entry)
 
     def _make(self, entry: Entry) -> None:
         if entry.widget is None:

@@ -30,7 +30,7 @@ from tests.ui.fake_hub import FakeHub
 
 LETTERS = 20_000
 MESSAGES = 500
-EVENT_MS = 12  # between two pieces of a reply: about 80 tokens a second
+EVENT_MS = 6  # between two words of a reply: more than 100 tokens a second
 
 PROSE = "A sentence about the weather on the coast, with *some* stress and a `name` in it; nothing special. "
 KINDS = {

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.events import TurnFinished
-from app.ui import theme
+from app.ui import formula, theme
 from app.ui.document_text import Shown
 from app.ui.markdown import MarkdownWriter, shown
 from app.ui.messages import ReplyFigures, ReplyView
@@ -28,6 +28,7 @@ def view(qtbot: QtBot) -> ReplyView:
     qtbot.addWidget(made)
     made.resize(600, 400)
     made.show()
+    formula.prepare().join()
     return made
 
 
@@ -203,13 +204,11 @@ def drawn(text: str) -> str:
 
 
 def _sources(document: QTextDocument) -> list[str]:
-    from app.ui.formula import SOURCE
-
     found, cursor = [], QTextCursor(document)
     for position in range(document.characterCount() - 1):
         if document.characterAt(position) == "\ufffc":
             cursor.setPosition(position + 1)
-            found.append(str(cursor.charFormat().property(SOURCE)))
+            found.append(str(cursor.charFormat().property(formula.SOURCE)))
     return found
 
 
@@ -249,6 +248,15 @@ def test_a_half_formula_is_text_until_it_is_closed(view: ReplyView) -> None:
     assert answers(view) == [r"so $\frac{a}"]
     feed(view, r"{b}$ is")
     assert answers(view) == ["so \ufffc is"]
+
+
+def test_many_formulas_are_set_little_by_little(view: ReplyView, qtbot: QtBot) -> None:
+    text = "\n\n".join(rf"$$\sum_{{i={n}}}^{{9}} \begin{{pmatrix}} a & b \\ c & d \end{{pmatrix}}$$" for n in range(12))
+    view.finish(text, FIGURES)
+    (pane,) = [section for section in view._sections if isinstance(section, AnswerSection)]
+    assert 0 < pane.toPlainText().count("\ufffc") < 12
+    assert Shown(pane.document()).text.count("pmatrix") == 24
+    qtbot.waitUntil(lambda: pane.toPlainText().count("\ufffc") == 12)
 
 
 def test_a_formula_is_copied_as_its_source_and_fits_its_column(view: ReplyView) -> None:
