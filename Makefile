@@ -23,8 +23,8 @@ test-slow:  ## what takes more than seconds
 	$(SETUP) --extras dev
 	@$(PY) -m pytest -m slow
 
-test-long:  ## what takes minutes: every scheme on every family, quality on every text, a real GGUF file
-	$(SETUP) --extras dev
+test-long:  ## what takes minutes: every scheme on every family, quality on every text, a real GGUF file, a Mac's program
+	$(SETUP) --extras bundle,dev,preview
 	@$(PY) -m pytest -m long
 
 lint:

@@ -53,21 +53,19 @@ def main(as_json: bool = False, report: Path | None = None) -> int:
 
     Without a stdout only the file is written.
     """
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    before = os.environ.get("TURBOQUANT_HOME")
     starter = _starter()
+    before = dict(os.environ)
     steps = []
     with tempfile.TemporaryDirectory(prefix="turboquant-selftest-") as home:
-        os.environ["TURBOQUANT_HOME"] = home
+        os.environ |= {"TURBOQUANT_HOME": home, "HF_HOME": str(Path(home, "hub")), "QT_QPA_PLATFORM": "offscreen"}
         try:
             for step in run(starter):
                 steps.append(step)
                 if not as_json:
                     _say(_line(step) + "\n")
         finally:
-            os.environ.pop("TURBOQUANT_HOME")
-            if before is not None:
-                os.environ["TURBOQUANT_HOME"] = before
+            os.environ.clear()
+            os.environ.update(before)
     passed = all(step.ok for step in steps)
     document = json.dumps({"ok": passed, **_machine(), "steps": [asdict(step) for step in steps]}, indent=1) + "\n"
     words = "Everything works." if passed else "Something doesn't work: see above."

@@ -13,6 +13,7 @@ import pytest
 
 from tests.packaging.bundled import NAME, ROOT, Machine, contents, machine, wait_until
 from tests.packaging.screen import Screen, screen
+from turboquant.backends.cpu_kernels import prebuilt
 
 pytestmark = [pytest.mark.bundle, pytest.mark.skipif(sys.platform != "linux", reason="of the Linux bundle")]
 DIST = ROOT / "dist"
@@ -108,6 +109,7 @@ def test_a_person_chats_switches_quits_and_reopens(desk: tuple[Machine, Screen],
     ]
     assert " ERROR " not in bundle.log()
     assert bundle.processes() == []
+    assert {path.name for path in bundle.home.parent.iterdir()} == {NAME, "home"}  # no socket, no temporary file
     assert contents(bundle.program.parent) == before
 
 
@@ -139,6 +141,38 @@ def test_a_home_that_is_nowhere_is_said(bundle: Machine) -> None:
 
     assert json.loads(done.stdout)["ok"]
     assert not [name for name in (".local", ".cache", ".config") if Path("/", name).exists()]
+
+
+@pytest.mark.parametrize("level", ["x86-64-v4", "x86-64-v3", "x86-64-v2"])
+def test_the_loops_of_each_processor_compute_what_numbas_do(folder: Path, level: str) -> None:
+    """Every operation against the reference, with the bundle's library in the place of numba."""
+    library = folder / "_internal" / "turboquant" / "backends" / "cpu_kernels" / f"{level}.so"
+    if not prebuilt._flags().issuperset(prebuilt.LEVELS[level]):
+        pytest.skip(f"this processor is no {level}")
+    script = (
+        "import sys, turboquant\n"
+        "from pathlib import Path\n"
+        "from turboquant import selftest\n"
+        "from turboquant.backends import cpu\n"
+        "from turboquant.backends.cpu_kernels import prebuilt\n"
+        "calls = []\n"
+        "for name, loop in prebuilt.load(Path(sys.argv[1])).items():\n"
+        "    setattr(cpu, name, lambda *given, loop=loop, name=name: (calls.append(name), loop(*given)))\n"
+        "bad = [check for check in selftest.run() if not check.ok]\n"
+        "assert not bad, bad\n"
+        "assert set(calls) == set(prebuilt.LOOPS), calls\n"
+        "import numpy\n"
+        "wrong = numpy.zeros((4, 4), numpy.uint16)\n"
+        "try: cpu.dequantise(wrong, wrong[0], wrong[0].astype('f'), 4, False, wrong.astype('f'))\n"
+        "except TypeError as error: print(error)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(library)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "dequantise: argument 0 is 2-dimensional of 'H', not 2 of 'I'\n"
 
 
 def test_libraries_and_licences_are_there(folder: Path) -> None:
