@@ -61,7 +61,7 @@ def _png(source: str, size: int, share: float) -> bytes:
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, b"PNG"):
+    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]  # its stubs want bytes, and it refuses them
         raise OSError(f"{source}.svg couldn't be drawn")
     return bytes(data.data())
 
