@@ -21,6 +21,7 @@ from turboquant import report
 from turboquant.errors import TurboQuantError
 from turboquant.schemes import NONE
 from turboquant.side_by_side import SideBySide, Variant, prefill
+from turboquant.trace import parts
 
 Floats = NDArray[np.float64]
 REFERENCE = Variant(NONE)
@@ -144,8 +145,9 @@ def _figures(logits: mx.array, following: mx.array) -> Floats:
 
 def _measure(caches: Sequence[Any], texts: int, variants: int) -> list[report.CacheReport]:
     """The bytes of one text under each variant."""
-    ours = [cache.caches[1:] for cache in caches if isinstance(cache, SideBySide)]
-    others = report.measure([cache for cache in caches if not isinstance(cache, SideBySide)]).used_bytes
+    flat = [part for cache in caches for part in parts(cache)]
+    ours = [part.caches[1:] for part in flat if isinstance(part, SideBySide)]
+    others = report.measure([part for part in flat if not isinstance(part, SideBySide)]).used_bytes
     others //= 1 + variants
     sizes = [report.measure([layer[i] for layer in ours]) for i in range(variants)]
     return [

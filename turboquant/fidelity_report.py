@@ -20,7 +20,7 @@ from turboquant.bench import machine
 from turboquant.errors import TurboQuantError
 from turboquant.evaluate import evaluate
 from turboquant.needle import needle
-from turboquant.plan import obstacle
+from turboquant.plan import attended, obstacle
 from turboquant.schemes import SCHEMES, parse
 from turboquant.segments import Policy
 from turboquant.side_by_side import Variant
@@ -55,7 +55,7 @@ class Bench:
     @property
     def head_dim(self) -> int:
         """Of the first layer that can be packed; 0 where none can."""
-        return next((parts[0].key_dim for parts in examine(self.model) if not obstacle(parts)), 0)
+        return next((attended(group).key_dim for group in examine(self.model) if not obstacle(group)), 0)
 
     def run(self, texts: dict[str, list[int]], variants: dict[str, Sequence[Variant]], **options: Any) -> Rows:
         """Evaluations of `texts` as rows; `variants` by the name of their policy."""

@@ -107,16 +107,13 @@ def forecast(traces: Traces, scheme: Scheme | str, tokens: int) -> list[LayerFor
 
 
 def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: int) -> LayerForecast:
-    main = next((part for part in group if part.kv_heads), group[0])
-    reason = plan.obstacle(group) or plan.dimension_obstacle(main, scheme)
-    if plan.obstacle(group):
-        sizes = [_raw_bytes(part, tokens) for part in group]
-        used, allocated = sum(size[0] for size in sizes), sum(size[1] for size in sizes)
-    else:
-        shape = (1, main.kv_heads, main.key_dim, main.value_dim)
-        used, allocated = layer_bytes(
-            shape, NONE if reason else scheme, tokens, window=main.window, keep=getattr(main.fresh, "keep", 0)
-        )
+    main, raw = plan.attended(group), plan.obstacle(group)
+    reason = raw or plan.dimension_obstacle(main, scheme)
+    sizes = [_raw_bytes(part, tokens) for part in group if raw or part is not main]
+    if not raw:
+        shape, keep = (1, main.kv_heads, main.key_dim, main.value_dim), getattr(main.fresh, "keep", 0)
+        sizes.append(layer_bytes(shape, NONE if reason else scheme, tokens, window=main.window, keep=keep))
+    used, allocated = (sum(size) for size in zip(*sizes, strict=True))
     return LayerForecast(
         index,
         " + ".join(plan.kind(part) for part in group),

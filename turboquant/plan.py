@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlx.nn.layers.base import Module
-from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache, make_prompt_cache
+from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache, make_prompt_cache
 
 from turboquant import key_bias, windows
 from turboquant.cache import TurboQuantCache
@@ -15,7 +15,7 @@ from turboquant.packing import Method
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Policy
-from turboquant.trace import CacheTrace, examine
+from turboquant.trace import CacheTrace, examine, parts
 
 _REASON = "turboquant_reason"  # set on mlx-lm's own caches, so that a list of caches explains itself
 
@@ -50,13 +50,18 @@ def make_cache(
     wanted = parse(scheme)
     caches = make_prompt_cache(model, max_kv_size)
     layers = model.layers if len(model.layers) == len(caches) else [None] * len(caches)
-    for i, (cache, parts) in enumerate(zip(caches, examine(model), strict=True)):
-        if reason := obstacle(parts):
+    for i, (cache, group) in enumerate(zip(caches, examine(model), strict=True)):
+        if reason := obstacle(group):
             setattr(cache, _REASON, reason)
+            continue
+        (old,) = (part for part in parts(cache) if not isinstance(part, ArraysCache))
+        window, keep = getattr(old, "max_size", 0), getattr(old, "keep", 0)
+        fresh = TurboQuantCache(wanted, policy=policy, calibrate=calibrate, window=window, keep=keep)
+        fresh.key_bias = key_bias.of_layer(layers[i])
+        if isinstance(cache, CacheList):
+            cache.caches = tuple(fresh if part is old else part for part in cache.caches)
         else:
-            window, keep = getattr(cache, "max_size", 0), getattr(cache, "keep", 0)
-            caches[i] = TurboQuantCache(wanted, policy=policy, calibrate=calibrate, window=window, keep=keep)
-            caches[i].key_bias = key_bias.of_layer(layers[i])
+            caches[i] = fresh
     return caches
 
 
@@ -67,21 +72,27 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
     they are. There are no query statistics: keys get offsets only. Raises NeedsRebuild as `switch` does, for caches of
     this library.
     """
-    converted = make_cache(model, scheme)
-    for i, (fresh, old) in enumerate(zip(converted, caches, strict=True)):
-        if isinstance(old, TurboQuantCache):
-            old.switch(parse(scheme))
-            converted[i] = old
-        elif not isinstance(fresh, TurboQuantCache) or not _same_kind(fresh, old):
-            setattr(old, _REASON, getattr(fresh, _REASON, f"a {type(old).__name__} can't be converted"))
-            converted[i] = old
-        elif not old.empty():
-            keys, values = old.keys_and_values()
-            if fresh.window:
-                keys, values = old._temporal_order(old.keys), old._temporal_order(old.values)
-            fresh.fill(keys, values, old.offset)
-            fresh.compress()
-    return converted
+    wanted = parse(scheme)
+    return [_converted(fresh, old, wanted) for fresh, old in zip(make_cache(model, wanted), caches, strict=True)]
+
+
+def _converted(fresh: Any, old: Any, scheme: Scheme) -> Any:
+    if isinstance(old, TurboQuantCache):
+        old.switch(scheme)
+        return old
+    if packable([fresh]) and isinstance(fresh, CacheList) and isinstance(old, CacheList):
+        old.caches = tuple(_converted(*both, scheme) for both in zip(fresh.caches, old.caches, strict=True))
+        return old
+    if not isinstance(fresh, TurboQuantCache) or not _same_kind(fresh, old):
+        setattr(old, _REASON, getattr(fresh, _REASON, f"a {type(old).__name__} can't be converted"))
+        return old
+    if not old.empty():
+        keys, values = old.keys_and_values()
+        if fresh.window:
+            keys, values = old._temporal_order(old.keys), old._temporal_order(old.values)
+        fresh.fill(keys, values, old.offset)
+        fresh.compress()
+    return fresh
 
 
 def _same_kind(fresh: TurboQuantCache, old: Any) -> bool:
@@ -98,18 +109,19 @@ def compress(caches: list[Any]) -> None:
 
 
 def packable(caches: list[Any]) -> list[TurboQuantCache]:
-    """Those of a model's caches that are this library's."""
-    return [cache for cache in caches if isinstance(cache, TurboQuantCache)]
+    """Those of a model's caches that are this library's, also where mlx-lm joins one with a state."""
+    return [part for cache in caches for part in parts(cache) if isinstance(part, TurboQuantCache)]
 
 
 def describe(caches: list[Any]) -> list[LayerReport]:
     """What each layer does, and the reason where it isn't packed."""
     reports = []
     for i, cache in enumerate(caches):
-        if isinstance(cache, TurboQuantCache):
-            kind, reason = "sliding window" if cache.window else "attention", cache.reason
-            scheme = None if reason else cache.scheme.name
-            reports.append(LayerReport(i, kind, scheme, reason, cache.note))
+        if ours := packable([cache]):
+            kind, reason = "sliding window" if ours[0].window else "attention", ours[0].reason
+            kind = kind if ours[0] is cache else f"state + {kind}"
+            scheme = None if reason else ours[0].scheme.name
+            reports.append(LayerReport(i, kind, scheme, reason, ours[0].note))
         else:
             reason = getattr(cache, _REASON, "not planned by turboquant")
             reports.append(LayerReport(i, type(cache).__name__, None, reason))
@@ -141,11 +153,17 @@ def switch(caches: list[Any], scheme: Scheme | str) -> Method:
     return method
 
 
-def obstacle(parts: tuple[CacheTrace, ...]) -> str:
-    """Why this cache, or what it joins, stays mlx-lm's own; empty where it doesn't."""
-    part, cache = parts[0], parts[0].fresh
-    if part.joined:
-        return f"one cache of several ({', '.join(kind(part) for part in parts)}): stays raw"
+def attended(group: tuple[CacheTrace, ...]) -> CacheTrace:
+    """Of the caches that mlx-lm joins for one layer, the first that holds keys and values; else the first."""
+    return next((part for part in group if part.kv_heads), group[0])
+
+
+def obstacle(group: tuple[CacheTrace, ...]) -> str:
+    """Why this cache, or what it joins, stays mlx-lm's own; empty where it doesn't, but for a state beside it."""
+    part = attended(group)
+    cache = part.fresh
+    if any(not isinstance(other.fresh, ArraysCache) for other in group if other is not part):
+        return f"one cache of several ({', '.join(map(kind, group))}): stays raw"
     if isinstance(cache, ArraysCache):
         return "keeps a recurrent state, no keys and values"
     if type(cache) not in (KVCache, RotatingKVCache):

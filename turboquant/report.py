@@ -39,14 +39,14 @@ class CacheReport:
 def measure(caches: list[Any]) -> CacheReport:
     """Counts the arrays that the caches hold; nothing is derived from nominal bits."""
     ours = packable(caches)
-    others = [cache for cache in caches if not isinstance(cache, TurboQuantCache)]
+    others = _others(caches)
     packed = sum(c.bytes_in_sight(b) for c in ours for b in (c.body_keys, c.body_values) if isinstance(b, PackedBuffer))
     statistics = sum(c.calibration.nbytes for c in ours)
     used = sum(c.used_bytes for c in ours)
     other = sum(_other_bytes(c) for c in others)
     return CacheReport(
         scheme=ours[0].scheme.name if ours else "none",
-        tokens=max((_tokens(c) for c in caches), default=0),
+        tokens=max((_tokens(c) for c in (*ours, *others)), default=0),
         used_bytes=used + other,
         allocated_bytes=sum(c.nbytes for c in caches if not c.empty()),
         fp16_bytes=sum(_fp16_bytes(c) for c in ours) + other,
@@ -66,7 +66,7 @@ def predict(caches: list[Any], scheme: Scheme | str, tokens: int) -> int:
     Statistics aren't predicted (a few hundred bytes a head). 0 before the first token, when no shape is known.
     """
     wanted, tokens = parse(scheme), max(tokens, 0)
-    total = sum(_other_bytes(c, tokens) for c in caches if not isinstance(c, TurboQuantCache))
+    total = sum(_other_bytes(c, tokens) for c in _others(caches))
     for cache in packable(caches):
         if cache.empty():
             continue
@@ -135,17 +135,19 @@ def _tokens(cache: Any) -> int:
     return int(getattr(cache, "offset", 0))
 
 
+def _others(caches: list[Any]) -> list[Any]:
+    """Those that are mlx-lm's own, each by itself where it joins them."""
+    return [part for cache in caches for part in trace.parts(cache) if not isinstance(part, TurboQuantCache)]
+
+
 def _other_bytes(cache: Any, tokens: int | None = None) -> int:
     """Of one of mlx-lm's caches, without its capacity; where `tokens` is given, what it would hold of so many."""
-    total = 0
-    for part in trace.parts(cache):
-        if part.empty():
-            continue
-        keeps_tokens = hasattr(part, "keys_and_values")
-        held = part.keys_and_values() if keeps_tokens else part.state
-        arrays = [value for _, value in cast(list[tuple[str, Any]], tree_flatten(held)) if isinstance(value, mx.array)]
-        size = sum(array.nbytes for array in arrays)
-        if tokens is not None and keeps_tokens:
-            size = size // arrays[0].shape[2] * min(tokens, trace.window_of(part) or tokens)
-        total += size
-    return total
+    if cache.empty():
+        return 0
+    keeps_tokens = hasattr(cache, "keys_and_values")
+    held = cache.keys_and_values() if keeps_tokens else cache.state
+    arrays = [value for _, value in cast(list[tuple[str, Any]], tree_flatten(held)) if isinstance(value, mx.array)]
+    size = sum(array.nbytes for array in arrays)
+    if tokens is not None and keeps_tokens:
+        size = size // arrays[0].shape[2] * min(tokens, trace.window_of(cache) or tokens)
+    return size

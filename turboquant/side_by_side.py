@@ -14,6 +14,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx.utils import tree_map
+from mlx_lm.models.cache import CacheList
 
 from turboquant.cache import TurboQuantCache
 from turboquant.calibration import Calibration
@@ -92,12 +93,15 @@ def prefill(model: Module, tokens: mx.array, variants: Sequence[Variant]) -> lis
     caches = make_cache(model, NONE)
     for start in range(0, tokens.shape[1], PREFILL_STEP):
         mx.eval(model(tokens[:, start : start + PREFILL_STEP], cache=caches))
-    return [
-        SideBySide([_fork(cache, variant) for variant in variants])
-        if isinstance(cache, TurboQuantCache)
-        else _repeated(cache, len(variants))
-        for cache in caches
-    ]
+    return [_forked(cache, variants) for cache in caches]
+
+
+def _forked(cache: Any, variants: Sequence[Variant]) -> Any:
+    if isinstance(cache, CacheList):
+        return CacheList(*(_forked(part, variants) for part in cache.caches))
+    if isinstance(cache, TurboQuantCache):
+        return SideBySide([_fork(cache, variant) for variant in variants])
+    return _repeated(cache, len(variants))
 
 
 def _fork(cache: TurboQuantCache, variant: Variant) -> TurboQuantCache:

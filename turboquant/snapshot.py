@@ -24,6 +24,7 @@ import mlx.core as mx
 import numpy as np
 from mlx.nn.layers.base import Module
 from mlx.utils import tree_flatten, tree_unflatten
+from mlx_lm.models.cache import CacheList
 
 from turboquant.cache import TurboQuantCache
 from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotMismatch, TurboQuantError
@@ -154,6 +155,10 @@ def _caches(header: dict[str, Any], model: Module, file: BinaryIO) -> list[Any]:
 
 
 def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
+    if isinstance(cache, CacheList):
+        described = [_describe(part) for part in cache.caches]
+        parts = {"class": "CacheList", "parts": [part for part, _ in described]}
+        return parts, [array for _, arrays in described for array in arrays]
     if isinstance(cache, TurboQuantCache):
         named = cache.arrays()
         layer: dict[str, Any] = {"class": "TurboQuantCache", "cache": cache.describe()}
@@ -171,6 +176,10 @@ def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
 def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
     if layer["class"] != type(fresh).__name__:
         raise SnapshotMismatch(f"A layer was stored as {layer['class']}, the model uses {type(fresh).__name__}.")
+    if isinstance(fresh, CacheList):
+        both = zip(fresh.caches, layer["parts"], strict=True)
+        fresh.caches = tuple(_restore(part, held, file) for part, held in both)
+        return fresh
     arrays = {name: _read(file, dtype, shape) for name, dtype, shape in layer["arrays"]}
     if isinstance(fresh, TurboQuantCache):
         if layer["cache"].get("window", [0, 0])[:2] != [fresh.window, fresh.keep]:

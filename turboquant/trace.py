@@ -26,15 +26,14 @@ _KNOWN = "_turboquant_traces"
 class CacheTrace:
     """One of mlx-lm's caches, and how the model used it in the traced steps.
 
-    `fresh`: the cache as it was made, empty. `joined`: it is part of a CacheList. `state_bytes`: what it held after the
-    steps; of a model's own kind of cache, at each of LENGTHS. Where it holds keys and values: their heads, dims and
-    type. `reads`: how often attention came through mlx-lm's shared function in the decode step, from sharing layers
-    too; `intact`: always with the very keys and values that the cache had returned; `latent`: its keys were the values
-    too, as in multi-head latent attention; `sinks`: with attention sinks.
+    `fresh`: the cache as it was made, empty. `state_bytes`: what it held after the steps; of a model's own kind of
+    cache, at each of LENGTHS. Where it holds keys and values: their heads, dims and type. `reads`: how often attention
+    came through mlx-lm's shared function in the decode step, from sharing layers too; `intact`: always with the very
+    keys and values that the cache had returned; `latent`: its keys were the values too, as in multi-head latent
+    attention; `sinks`: with attention sinks.
     """
 
     fresh: Any
-    joined: bool
     state_bytes: tuple[int, ...]
     kv_heads: int = 0
     key_dim: int = 0
@@ -100,8 +99,7 @@ def _trace(model: Module) -> Traces:
             step(length - tokens)
             sizes |= {part: (*sizes[part], part.nbytes) for part in own}
     return tuple(
-        tuple(CacheTrace(fresh[part], part is not cache, sizes[part][-len(LENGTHS) :], **part.seen) for part in group)
-        for cache, group in zip(caches, groups, strict=True)
+        tuple(CacheTrace(fresh[part], sizes[part][-len(LENGTHS) :], **part.seen) for part in group) for group in groups
     )
 
 

@@ -105,10 +105,11 @@ class Conversation:
         for cache, verdict in zip(self.caches, plan.describe(self.caches), strict=True):
             assert bool(verdict.scheme) != bool(verdict.reason)
             if verdict.scheme:
-                assert cache.packing
-                rows = min(cache.offset, cache.window or cache.offset)
-                fp16 = 2 * rows * cache.shape[1] * (cache.shape[2] + cache.shape[3])
-                assert cache.used_bytes < fp16
+                (ours,) = plan.packable([cache])
+                assert ours.packing
+                assert ours.shape is not None
+                rows = min(ours.offset, ours.window or ours.offset)
+                assert ours.used_bytes < 2 * rows * ours.shape[1] * (ours.shape[2] + ours.shape[3])
 
     def rewind(self) -> None:
         """Forget the newest tokens; where the caches can't, nothing has changed, and they are built anew."""

@@ -16,14 +16,12 @@ from turboquant.segments import Policy
 STATE, LATENT = "recurrent state", "latents stay raw"
 # Every layer of a module is packed, but for those named here with their layers' reasons in order ("" for a packed one).
 RAW: dict[str, list[str]] = {
-    "baichuan_m1": ["one cache of several", "one cache of several"],
     "bailing_hybrid": [STATE, LATENT],
     "bailing_moe_linear": [STATE, ""],
     "bailing_moe_v3": [STATE, LATENT],
     "deepseek_v3": [LATENT, LATENT],
     "deepseek_v32": ["one cache of several", "one cache of several"],
     "deepseek_v41": ["its LayerCache is of a kind that stays raw", "its LayerCache is of a kind that stays raw"],
-    "falcon_h1": ["one cache of several", "one cache of several"],
     "gear": ["", STATE, ""],
     "glm4_moe_lite": [LATENT, LATENT],
     "glm_moe_dsa": ["one cache of several", "one cache of several"],
@@ -41,7 +39,7 @@ RAW: dict[str, list[str]] = {
     "longcat_flash_ngram": [STATE, "one cache of several", "one cache of several"],
     "mamba": [STATE, STATE],
     "mamba2": [STATE, STATE],
-    "minimax_m3_vl": ["one cache of several", "one cache of several"],
+    "minimax_m3_vl": ["", "one cache of several"],
     "mistral4": [LATENT, LATENT],
     "nemotron_h": [STATE, ""],
     "olmo_hybrid": [STATE, ""],

@@ -41,7 +41,7 @@ def alone(model: Any, text: list[int], scheme: str) -> tuple[float, report.Cache
     return math.exp(loss / (len(text) - 1 - PROMPT)), report.measure(cache)
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3_text", "gemma3n", "qwen3_next", "deepseek_v3"])
+@pytest.mark.parametrize("family", ["llama", "gemma3_text", "gemma3n", "qwen3_next", "falcon_h1", "deepseek_v3"])
 def test_a_row_of_the_batch_equals_the_same_cache_alone(family: str) -> None:
     """Plain layers, windows, layers that share another's keys, recurrent states, latents."""
     model, both = tiny(family), texts(2, vocabulary=VOCABULARY)
