@@ -82,6 +82,7 @@ def _icns(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += size
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="numba is installed on Linux only")
 def test_the_loops_arguments_are_those_that_numba_compiles() -> None:
     """cpu_kernels.py states them for the libraries; a loop that changed without it must be seen."""
     script = (
@@ -120,6 +121,7 @@ def test_the_best_library_that_a_processor_has(flags: tuple[str, ...], level: st
     assert prebuilt.library_path(tmp_path / "none", own) is None
 
 
+@pytest.mark.bundle  # PyInstaller's is among them
 def test_every_licence_has_a_text(tmp_path: Path) -> None:
     found = licences.collect()
     licences.write(tmp_path, found)
@@ -131,6 +133,7 @@ def test_every_licence_has_a_text(tmp_path: Path) -> None:
     assert not {licence.name for licence in found} & {"pytest", "ruff", "llvmlite"}
 
 
+@pytest.mark.bundle
 def test_a_library_without_a_licence_stops_the_build(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="belongs to no package"):
         licences.collect([tmp_path / "libstray.so.1"])
