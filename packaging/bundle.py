@@ -34,15 +34,15 @@ class BundleError(Exception):
     """What is wrong with the bundle, for the person who builds it."""
 
 
-def stage() -> None:
+def stage(platform: str = sys.platform) -> None:
     """What the bundle carries beside the program: the starter model, icons, licences, the CPU's loops."""
     from app.engine import starter
 
     starter.install(models_dir=STAGE / "resources" / "models", weights="quantized")
     (STAGE / "resources" / "models" / "lock").unlink(missing_ok=True)
-    licences.write(STAGE / "resources" / "licences", licences.collect(platform=sys.platform))
+    licences.write(STAGE / "resources" / "licences", licences.collect(platform=platform))
     icons.draw(ROOT / "build" / "icons")
-    if sys.platform == "linux":
+    if platform == "linux":
         _cpu_loops(STAGE / "turboquant" / "backends" / "cpu_kernels")
 
 

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -62,6 +62,10 @@ def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> lis
     if platform == "linux":
         icu = (paths.RESOURCES / "licences" / "ICU.txt").read_text("utf-8")
         found.append(Licence("ICU (with Qt)", "73", "Unicode-3.0", icu))
+    if platform == "darwin":
+        found.append(Licence("OpenSSL (with Python)", "3", "Apache-2.0", (ROOT / "LICENSE").read_text("utf-8")))
+        if all(licence.name != "mlx-metal" for licence in found):  # told on a Mac only, and by MLX's own
+            found += [replace(licence, name="mlx-metal") for licence in found if licence.name == "mlx"]
     found += _of_system(libraries)
     without = [licence.name for licence in found if not licence.text.strip()]
     if without:

@@ -214,7 +214,7 @@ def sign(app: Path) -> None:
 
 
 def main() -> int:
-    bundle.stage()
+    bundle.stage("darwin")
     app = ROOT / "dist" / "preview" / app_info.APP
     assemble(download(), app)
     sign(app)
