@@ -52,8 +52,12 @@ class Scene:
         self.window = MainWindow(self.library, self.engine, self.hub, Settings(), lambda: None, lambda progress: Path())
 
     def wait(self) -> None:
-        self.hub.answer()
-        while self.engine.busy and not self.engine.hold:
+        detail = self.window.models_page.browser.detail
+        if detail.looking.isActive():  # it asks when the eye rests
+            detail.looking.stop()
+            detail.on_looked()
+        while self.hub.busy or (self.engine.busy and not self.engine.hold):
+            self.hub.answer()
             QApplication.processEvents()
         QTest.qWait(60)
 

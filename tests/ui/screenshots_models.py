@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtTest import QTest
@@ -144,7 +147,7 @@ def installed(scene: Scene) -> None:
     page, window = scene.window.models_page, scene.window
     snapshots = []
     for name in ("mlx-community--Qwen3-4B-4bit", "mlx-community--Half-7B-8bit"):
-        snapshots.append(home / "hub" / f"models--{name}" / "snapshots" / ("c" * 40))
+        snapshots.append(Path(os.environ["HF_HUB_CACHE"]) / f"models--{name}" / "snapshots" / ("c" * 40))
         make_model(snapshots[-1])
     (snapshots[1] / "model.safetensors").unlink()
     page.on_this_computer.add(make_model(home / "Models" / "Tiny-Base", chat_template=None))
