@@ -14,12 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from turboquant import (
-    backends,
-    make_cache,
-    measuring,
-    terminal,
-)  # before MLX: it loads a BLAS that is several times faster
+from turboquant import backends, make_cache, measuring, terminal  # before MLX: it loads a faster BLAS
 
 # isort: split
 import mlx.core as mx
