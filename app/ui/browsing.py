@@ -21,11 +21,12 @@ FOLLOW_MS = 20  # between two steps of the search index; each takes a few millis
 
 class Browsing(QObject):
     """`opening`: the chat comes on screen, whatever is there; `chat_wanted`: with the focus in the message.
-    `titled(title)` of the conversation in it.
+    `list_wanted`: the list comes on screen. `titled(title)` of the conversation in the chat.
     """
 
     opening = Signal()
     chat_wanted = Signal()
+    list_wanted = Signal()
     titled = Signal(str)
 
     def __init__(self, library: Library, chat: Chat, sidebar: Sidebar, actions: Actions, settings: Settings,
@@ -38,7 +39,7 @@ class Browsing(QObject):
         self._follow_timer.timeout.connect(self.on_follow)
         a = actions
         a.new.triggered.connect(self.on_new)
-        a.rename.triggered.connect(sidebar.on_rename)
+        a.rename.triggered.connect(self.on_rename)
         a.pin.triggered.connect(self.on_pin)
         a.delete.triggered.connect(self.on_delete)
         a.undo.triggered.connect(chat.deleting.undo)
@@ -106,6 +107,10 @@ class Browsing(QObject):
             self.chat_wanted.emit()
 
     # ------------------------------------------------------------ what is done with one
+
+    def on_rename(self) -> None:
+        self.list_wanted.emit()
+        self._sidebar.on_rename()
 
     def on_pin(self) -> None:
         if self._chat.current:

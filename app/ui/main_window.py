@@ -132,6 +132,7 @@ class MainWindow(QMainWindow):
         a.edit_last.triggered.connect(self.chat.choices.on_edit_last)
         a.again.triggered.connect(self.chat.choices.on_retry)
         self.browsing.chat_wanted.connect(self.on_to_chat)
+        self.browsing.list_wanted.connect(self.on_list_wanted)
         self.browsing.titled.connect(self.on_titled)
         self.browsing.opening.connect(self.pages.leave_models)
         self.sidebar.models_clicked.connect(self.on_models)
@@ -203,8 +204,11 @@ class MainWindow(QMainWindow):
         """It is on screen: what was searched for is marked in it."""
         self.find_bar.show_message(message_id, re.findall(r"\w+", self.sidebar.search.text()))
 
-    def on_search(self) -> None:
+    def on_list_wanted(self) -> None:
         self._columns.toggle("sidebar", True)
+
+    def on_search(self) -> None:
+        self.on_list_wanted()
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
 

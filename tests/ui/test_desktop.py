@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QWidget
 
 from app import licences
 from app.settings import Settings
@@ -179,6 +179,22 @@ def test_pinned_ones_stand_first(bench: Bench) -> None:
     bench.window.sidebar.on_pin()
     assert rows()[0] == "Today"
     assert bench.window.actions_.pin.text() == "Pin to the top"
+
+
+def test_a_name_is_typed_in_the_list_wherever_that_is(bench: Bench) -> None:
+    bench.say("Old name")
+    bench.window.activateWindow()
+    bench.window.actions_.sidebar.trigger()
+    assert not bench.window.sidebar.isVisible()
+    QTest.keyClick(bench.window, Key.Key_F2)
+    editor = bench.window.sidebar.list.findChild(QLineEdit)
+    assert editor is not None
+    assert editor.isVisible()
+    editor.setText("New name")
+    QTest.keyClick(editor, Key.Key_Return)
+    bench.rest()
+    assert bench.library.conversations()[0].title == "New name"
+    assert bench.window.windowTitle().startswith("New name")
 
 
 def test_a_search_finds_messages_and_goes_there(bench: Bench) -> None:
