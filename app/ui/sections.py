@@ -204,7 +204,7 @@ class ThinkingSection(QWidget):
     # ------------------------------------------------------------ what its line says
 
     def _describe(self) -> None:
-        size = self.tr("{0} words").format(formats.count(len(self._part.text.split())))
+        size = self.tr("%Ln word(s)", "", len(self._part.text.split()))
         if not self._part.closed and not self._final:
             words = self.tr("Thinking…")
             if self._begun:

@@ -2537,10 +2537,6 @@
         <translation>Gedanken</translation>
     </message>
     <message>
-        <source>{0} words</source>
-        <translation>{0} Wörter</translation>
-    </message>
-    <message>
         <source>Thinking…</source>
         <translation>Denkt nach …</translation>
     </message>
@@ -2563,6 +2559,13 @@
     <message>
         <source>Show or hide what the model thought</source>
         <translation>Zeigen oder verbergen, was das Modell dachte</translation>
+    </message>
+    <message numerus="yes">
+        <source>%Ln word(s)</source>
+        <translation>
+            <numerusform>%Ln Wort</numerusform>
+            <numerusform>%Ln Wörter</numerusform>
+        </translation>
     </message>
 </context>
 <context>

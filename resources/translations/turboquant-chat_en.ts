@@ -31,4 +31,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>ThinkingSection</name>
+    <message numerus="yes">
+        <source>%Ln word(s)</source>
+        <translation>
+            <numerusform>%Ln word</numerusform>
+            <numerusform>%Ln words</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>
