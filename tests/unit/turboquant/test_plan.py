@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from importlib import import_module
 from typing import Any
 
@@ -73,6 +74,22 @@ def test_layers_that_stay_raw_say_why_and_the_model_still_runs(family: str, pack
     assert measured.layers_compressed == packed
     assert measured.layers_total == len(caches)
     assert measured.used_bytes >= measured.other_bytes
+
+
+def test_attention_that_mlx_lm_joins_with_a_state_is_converted_and_switched() -> None:
+    model, tokens = families.tiny("falcon_h1"), mx.arange(151)[None] % families.VOCABULARY
+    exact = make_prompt_cache(model)
+    mx.eval(model(tokens[:, :150], cache=exact))
+    caches = plan.convert(model, copy.deepcopy(exact), "turbo8")
+    assert [report.scheme for report in plan.describe(caches)] == ["turbo8"] * 2
+    assert {report.kind for report in plan.describe(caches)} == {"state + attention"}
+    measured = report.measure(caches)
+    assert (measured.tokens, measured.layers_compressed, measured.layers_total) == (150, 2, 2)
+    assert 0 < measured.other_bytes < measured.used_bytes < measured.fp16_bytes
+    ours, theirs = (model(tokens[:, 150:], cache=held)[0, 0] for held in (caches, exact))
+    assert mx.abs(ours - theirs).max() < 0.02 * mx.abs(theirs - theirs.mean()).max()
+    assert plan.switch(caches, "turbo2") == "requantised"
+    assert report.measure(caches).used_bytes < measured.used_bytes
 
 
 def test_an_unknown_scheme_is_refused_before_any_work(tiny_llama: Any) -> None:
