@@ -56,7 +56,7 @@ class Chip(QWidget):
     def show_tokens(self, tokens: int | None) -> None:
         parts = [formats.data_size(self.attachment.size_bytes)]
         if tokens is not None:
-            parts.append(self.tr("{0} tokens").format(formats.count(tokens)))
+            parts.append(self.tr("{0} tokens", "", tokens).format(formats.count(tokens)))
         self._figures.setText(" · ".join(parts))
         self.setAccessibleName(f"{self.attachment.name}, {self._figures.text()}")
 

@@ -213,10 +213,12 @@ class DownloadNews(QObject):
         name = short_name(status.repo_id)
         if status.state == "done":
             if others:
-                return self.tr("{0} and {1} more are downloaded and verified.").format(name, formats.count(others))
+                return self.tr("{0} and {1} more are downloaded and verified.", "", others).format(
+                    name, formats.count(others)
+                )
             return self.tr("{0} is downloaded and verified.").format(name)
         if others:
-            name = self.tr("{0} and {1} more downloads failed").format(name, formats.count(others))
+            name = self.tr("{0} and {1} more downloads failed", "", others).format(name, formats.count(others))
         return self.tr("{0}: {1}").format(name, status.error or self.tr("It failed."))
 
     def on_model_changed(self) -> None:

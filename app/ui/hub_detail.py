@@ -122,7 +122,7 @@ class HubDetail(DetailPane):
             template, size = self.details.chat_template, formats.data_size(self.details.download_bytes)
             if template is not None:
                 facts.append((self.tr("Chat"), self._chat(template)))
-            words = self.tr("{0} in {1} files").format(size, len(self.details.files))
+            words = self.tr("{0} in {1} files", "", len(self.details.files)).format(size, len(self.details.files))
             facts.append((self.tr("Download"), words))
         if model.downloads or model.likes:
             words = self.tr("{0} downloads · {1} likes")

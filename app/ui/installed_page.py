@@ -141,7 +141,7 @@ class InstalledPage(QWidget):
         self.nothing.setText(words if self._installed.listed else self.tr("Looking for models…"))
         self.nothing.setVisible(not rows)
         size = formats.data_size(sum(model.disk_bytes for model in found))
-        words = self.tr("{0} models, {1} on disk") if len(found) > 1 else self.tr("{0} model, {1} on disk")
+        words = self.tr("{0} models, {1} on disk", "", len(found))
         self.total.setText(words.format(len(found), size) if found else "")
         self._show_detail()
 

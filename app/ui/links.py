@@ -6,6 +6,8 @@ from PySide6.QtCore import QCoreApplication, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
+from app.ui import formats
+
 OPENED = ("http", "https", "mailto")
 
 
@@ -56,6 +58,6 @@ def _lines(address: str, width: int = 64, most: int = 16) -> str:
     """The address in lines, since a label breaks no word."""
     lines = [address[start : start + width] for start in range(0, len(address), width)]
     if len(lines) > most:
-        left_out = QCoreApplication.translate("LinkQuestion", "… {0} more characters")
-        lines[most:] = [left_out.format(len(address) - most * width)]
+        left_out = QCoreApplication.translate("LinkQuestion", "… {0} more characters", "", len(address) - most * width)
+        lines[most:] = [left_out.format(formats.count(len(address) - most * width))]
     return "\n".join(lines)

@@ -294,7 +294,7 @@ class MemoryChart(QWidget):
             rows.append(("fp16", formats.data_size(fp16), False))
         others = [(self.history.predicted(point, name), name) for name in self._drawn() if name != point.scheme]
         rows += [(name, formats.data_size(size), False) for size, name in sorted(others, reverse=True) if size]
-        heads = [self.tr("{0} tokens").format(formats.count(point.tokens))]
+        heads = [self.tr("{0} tokens", "", point.tokens).format(formats.count(point.tokens))]
         if self.history.is_raw(point):
             reading = point.tokens >= SHORT_TOKENS
             heads.append(self.tr("raw while reading the prompt") if reading else self.tr("all tokens still raw"))

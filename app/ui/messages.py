@@ -339,7 +339,7 @@ class ReplyView(QWidget):
     def _describe(self, f: ReplyFigures) -> str:
         parts = [f.scheme] if f.scheme else []
         if f.generated_tokens:
-            parts.append(self.tr("{0} tokens").format(formats.count(f.generated_tokens)))
+            parts.append(self.tr("{0} tokens", "", f.generated_tokens).format(formats.count(f.generated_tokens)))
         if f.tokens_per_s:
             parts.append(formats.rate(f.tokens_per_s))
         if f.prompt_tokens:

@@ -429,9 +429,12 @@
         <source>Take {0} away</source>
         <translation>{0} wegnehmen</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} tokens</source>
-        <translation>{0} Token</translation>
+        <translation>
+            <numerusform>{0} Token</numerusform>
+            <numerusform>{0} Token</numerusform>
+        </translation>
     </message>
     <message>
         <source>Put it into the text</source>
@@ -471,9 +474,12 @@
         <source>Context {0} of {1}</source>
         <translation>Kontext {0} von {1}</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} tokens</source>
-        <translation>{0} Token</translation>
+        <translation>
+            <numerusform>{0} Token</numerusform>
+            <numerusform>{0} Token</numerusform>
+        </translation>
     </message>
     <message>
         <source>{0} · {1} more than the context has room for</source>
@@ -664,17 +670,23 @@
         <source>Load</source>
         <translation>Laden</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} and {1} more are downloaded and verified.</source>
-        <translation>{0} und {1} weitere sind geladen und geprüft.</translation>
+        <translation>
+            <numerusform>{0} und {1} weiteres sind geladen und geprüft.</numerusform>
+            <numerusform>{0} und {1} weitere sind geladen und geprüft.</numerusform>
+        </translation>
     </message>
     <message>
         <source>{0} is downloaded and verified.</source>
         <translation>{0} ist geladen und geprüft.</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} and {1} more downloads failed</source>
-        <translation>{0} und {1} weitere Downloads sind gescheitert</translation>
+        <translation>
+            <numerusform>{0} und {1} weiterer Download sind gescheitert</numerusform>
+            <numerusform>{0} und {1} weitere Downloads sind gescheitert</numerusform>
+        </translation>
     </message>
     <message>
         <source>{0}: {1}</source>
@@ -1273,9 +1285,12 @@
         <source>Chat</source>
         <translation>Chat</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} in {1} files</source>
-        <translation>{0} in {1} Dateien</translation>
+        <translation>
+            <numerusform>{0} in {1} Datei</numerusform>
+            <numerusform>{0} in {1} Dateien</numerusform>
+        </translation>
     </message>
     <message>
         <source>{0} downloads · {1} likes</source>
@@ -1482,13 +1497,12 @@
         <source>Looking for models…</source>
         <translation>Suche nach Modellen …</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} models, {1} on disk</source>
-        <translation>{0} Modelle, {1} auf der Platte</translation>
-    </message>
-    <message>
-        <source>{0} model, {1} on disk</source>
-        <translation>{0} Modell, {1} auf der Platte</translation>
+        <translation>
+            <numerusform>{0} Modell, {1} auf der Platte</numerusform>
+            <numerusform>{0} Modelle, {1} auf der Platte</numerusform>
+        </translation>
     </message>
     <message>
         <source>ready</source>
@@ -1596,10 +1610,6 @@
         <source>Copy the address</source>
         <translation>Adresse kopieren</translation>
     </message>
-    <message>
-        <source>… {0} more characters</source>
-        <translation>… {0} weitere Zeichen</translation>
-    </message>
 </context>
 <context>
     <name>ListAndDetail</name>
@@ -1670,9 +1680,12 @@
         <source>tokens</source>
         <translation>Token</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} tokens</source>
-        <translation>{0} Token</translation>
+        <translation>
+            <numerusform>{0} Token</numerusform>
+            <numerusform>{0} Token</numerusform>
+        </translation>
     </message>
     <message>
         <source>raw while reading the prompt</source>
@@ -2083,9 +2096,12 @@
         <source>Retry</source>
         <translation>Noch einmal</translation>
     </message>
-    <message>
+    <message numerus="yes">
         <source>{0} tokens</source>
-        <translation>{0} Token</translation>
+        <translation>
+            <numerusform>{0} Token</numerusform>
+            <numerusform>{0} Token</numerusform>
+        </translation>
     </message>
     <message>
         <source>reused {0} of {1} prompt tokens</source>

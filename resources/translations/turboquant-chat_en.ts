@@ -2,6 +2,26 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en_US">
 <context>
+    <name>Chip</name>
+    <message numerus="yes">
+        <source>{0} tokens</source>
+        <translation>
+            <numerusform>{0} token</numerusform>
+            <numerusform>{0} tokens</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Composer</name>
+    <message numerus="yes">
+        <source>{0} tokens</source>
+        <translation>
+            <numerusform>{0} token</numerusform>
+            <numerusform>{0} tokens</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>ConversationModel</name>
     <message numerus="yes">
         <source>{0} · {1} tokens · {2} cached</source>
@@ -12,12 +32,69 @@
     </message>
 </context>
 <context>
+    <name>DownloadNews</name>
+    <message numerus="yes">
+        <source>{0} and {1} more are downloaded and verified.</source>
+        <translation>
+            <numerusform>{0} and {1} more are downloaded and verified.</numerusform>
+            <numerusform>{0} and {1} more are downloaded and verified.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} and {1} more downloads failed</source>
+        <translation>
+            <numerusform>{0} and {1} more download failed</numerusform>
+            <numerusform>{0} and {1} more downloads failed</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>HubDetail</name>
+    <message numerus="yes">
+        <source>{0} in {1} files</source>
+        <translation>
+            <numerusform>{0} in {1} file</numerusform>
+            <numerusform>{0} in {1} files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>InstalledPage</name>
+    <message numerus="yes">
+        <source>{0} models, {1} on disk</source>
+        <translation>
+            <numerusform>{0} model, {1} on disk</numerusform>
+            <numerusform>{0} models, {1} on disk</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>MemoryChart</name>
+    <message numerus="yes">
+        <source>{0} tokens</source>
+        <translation>
+            <numerusform>{0} token</numerusform>
+            <numerusform>{0} tokens</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>ModelsPage</name>
     <message numerus="yes">
         <source>after %n minutes</source>
         <translation>
             <numerusform>after %n minute</numerusform>
             <numerusform>after %n minutes</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ReplyView</name>
+    <message numerus="yes">
+        <source>{0} tokens</source>
+        <translation>
+            <numerusform>{0} token</numerusform>
+            <numerusform>{0} tokens</numerusform>
         </translation>
     </message>
 </context>
