@@ -19,8 +19,9 @@ from pathlib import Path
 
 from app.errors import AppError
 
-LIMIT_BYTES = 1 << 20
+LIMIT_BYTES = 1_000_000
 MOST_FILES = 20
+MOST_BYTES = 4_000_000  # of all files of a message: more than models read
 # What a fence calls the language of a file, by its ending; others go without.
 _LANGUAGES = {
     ".py": "python", ".js": "javascript", ".ts": "typescript", ".tsx": "tsx", ".jsx": "jsx", ".rs": "rust",
@@ -88,7 +89,7 @@ def read_file(path: Path) -> Attachment:
         ) from error
     if len(data) > LIMIT_BYTES:
         raise AppError(
-            f"{path.name} is too large: text files up to {LIMIT_BYTES >> 20} MB can be attached.",
+            f"{path.name} is too large: text files up to {LIMIT_BYTES // 1_000_000} MB can be attached.",
             "Attach a part of it.",
         )
     return Attachment(path.name, decode(path.name, data))

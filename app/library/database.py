@@ -128,6 +128,8 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT file, conversation, '', fingerprint, scheme, tokens, bytes, seconds, 0, 0, saved FROM snapshots;
     DROP TABLE snapshots;
     """,
+    # A draft's files apart from its text: typing mustn't write megabytes.
+    "ALTER TABLE drafts ADD COLUMN files TEXT NOT NULL DEFAULT '';",
 )
 
 # Primary result codes that say nothing about the file's content.

@@ -6,20 +6,30 @@ import sqlite3
 
 
 class Drafts:
-    """A draft is a message's content, files and all. The new conversation's has the empty id."""
+    """A draft is a message's content: its files, as they will stand in it, and its text. The new conversation's has the
+    empty id.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._db.execute(
-            "DELETE FROM drafts WHERE conversation != '' AND conversation NOT IN (SELECT id FROM conversations)"
-        )
+        known = "SELECT id FROM conversations UNION SELECT ''"
+        self._db.execute(f"DELETE FROM drafts WHERE conversation NOT IN ({known})")
 
     def read(self, conversation_id: str) -> str:
-        row = self._db.execute("SELECT content FROM drafts WHERE conversation = ?", (conversation_id,)).fetchone()
-        return row["content"] if row is not None and isinstance(row["content"], str) else ""
+        row = self._db.execute("SELECT * FROM drafts WHERE conversation = ?", (conversation_id,)).fetchone()
+        parts = (row["files"], row["content"]) if row is not None else ()
+        return "\n\n".join(part for part in parts if part and isinstance(part, str))
 
-    def write(self, conversation_id: str, content: str) -> None:
-        if content:
-            self._db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?)", (conversation_id, content))
-        else:
-            self._db.execute("DELETE FROM drafts WHERE conversation = ?", (conversation_id,))
+    def write(self, conversation_id: str, text: str) -> None:
+        """The text; its files stay."""
+        self._put(conversation_id, "content", text)
+
+    def write_files(self, conversation_id: str, files: str) -> None:
+        self._put(conversation_id, "files", files)
+
+    def _put(self, conversation_id: str, column: str, value: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO drafts (conversation, content) VALUES (?, '')", (conversation_id,))
+        self._db.execute(f"UPDATE drafts SET {column} = ? WHERE conversation = ?", (value, conversation_id))
+        self._db.execute(
+            "DELETE FROM drafts WHERE conversation = ? AND content = '' AND files = ''", (conversation_id,)
+        )

@@ -101,13 +101,18 @@ class Composer(QWidget):
     # ------------------------------------------------------------ the message
 
     @property
+    def text(self) -> str:
+        """As typed, but for blank edges."""
+        return self.edit.toPlainText().strip()
+
+    @property
     def content(self) -> str:
-        """The message as it is sent and kept: files, then text. As typed, but for blank edges."""
-        return attachments.join(self.edit.toPlainText().strip(), self.files.attachments)
+        """The message as it is sent and kept: files, then text."""
+        return attachments.join(self.text, self.files.attachments)
 
     @property
     def empty(self) -> bool:
-        return not self.files.attachments and not self.edit.toPlainText().strip()
+        return not self.files.attachments and not self.text
 
     def set_content(self, content: str) -> None:
         """In place of what stands here, and of files that are still being read; it can't be undone."""
@@ -128,7 +133,7 @@ class Composer(QWidget):
     def give_back(self, content: str) -> None:
         """A message that wasn't answered, before what was typed meanwhile."""
         text, files = attachments.split(content)
-        whole = "\n\n".join(part for part in (text, self.edit.toPlainText().strip()) if part)
+        whole = "\n\n".join(part for part in (text, self.text) if part)
         self.set_content(attachments.join(whole, (*files, *self.files.attachments)))
 
     @property
@@ -266,11 +271,7 @@ class Composer(QWidget):
 
     def add_files(self, paths: list[Path]) -> None:
         """Read them beside; each becomes a chip, or its refusal is said."""
-        room = attachments.MOST_FILES - len(self.files.attachments)
-        if len(paths) > room:
-            words = self.tr("A message takes {0} files at most.")
-            self._refuse(words.format(formats.count(attachments.MOST_FILES)))
-            paths = paths[: max(0, room)]
+        paths = paths[: attachments.MOST_FILES + 1]  # one more, so that it is said
         if paths:
             self._reading.append(self._tasks.run(partial(_read, paths), self.on_read, self.on_unreadable))
         self._update()
@@ -279,11 +280,21 @@ class Composer(QWidget):
         self._over()
         for file in found:
             if isinstance(file, Attachment) and file not in self.files.attachments:
-                self.files.add(file)
+                self._take(file)
         refused = [str(error) for error in found if isinstance(error, AppError)]
         if refused:
             self._refuse(refused[0])
         self._update()
+
+    def _take(self, file: Attachment) -> None:
+        """As a chip, unless there is no room for it."""
+        whole = file.size_bytes + sum(other.size_bytes for other in self.files.attachments)
+        if whole <= attachments.MOST_BYTES and len(self.files.attachments) < attachments.MOST_FILES:
+            self.files.add(file)
+            return
+        words = self.tr("{0} isn't attached: a message takes {1} files and {2} at most.")
+        limits = formats.count(attachments.MOST_FILES), formats.data_size(attachments.MOST_BYTES)
+        self._refuse(words.format(formats.short(file.name), *limits))
 
     def on_unreadable(self, error: AppError) -> None:
         self._over()
@@ -308,7 +319,7 @@ class Composer(QWidget):
         names = {attachment.name for attachment in self.files.attachments}
         name = self.tr("Pasted text")
         number = next(n for n in range(1, len(names) + 2) if (f"{name} {n}" if n > 1 else name) not in names)
-        self.files.add(Attachment(f"{name} {number}" if number > 1 else name, text.replace("\r\n", "\n")))
+        self._take(Attachment(f"{name} {number}" if number > 1 else name, text.replace("\r\n", "\n")))
 
     def on_wanted_as_text(self, text: str) -> None:
         self.edit.insert(text)

@@ -67,7 +67,7 @@ class Counting(QObject):
     def _texts(self) -> list[str]:
         """The files as they will stand in the message, its text, what is read before it."""
         ahead = "" if self._composer.used_tokens else self._generation.params.system_prompt.strip()
-        return [*self._composer.files.blocks, self._composer.edit.toPlainText().strip(), ahead]
+        return [*self._composer.files.blocks, self._composer.text, ahead]
 
     def _show(self) -> None:
         """What is counted by now; the sum once all of it is, the last one until then."""

@@ -20,7 +20,8 @@ class Drafting(QObject):
         super().__init__(parent)
         self._library, self._writing, self._composer = library, writing, composer
         self._shown: str | None = None
-        self._written = ""
+        self._text = ""  # as it is written
+        self._files: list[str] = []
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
         self._timer.timeout.connect(self.flush)
         composer.edited.connect(self._timer.start)
@@ -31,14 +32,19 @@ class Drafting(QObject):
             return
         self.flush()
         self._shown = conversation_id
-        self._written = self._library.drafts.read(conversation_id)
-        self._composer.set_content(self._written)
+        self._composer.set_content(self._library.drafts.read(conversation_id))
+        self._text, self._files = self._composer.text, self._composer.files.blocks
         self._timer.stop()
 
     def flush(self) -> None:
         self._timer.stop()
-        content = self._composer.content
-        if self._shown is not None and content != self._written:
-            self._written = content
-            write = partial(self._library.drafts.write, self._shown, content)
-            self._writing.put(("draft", self._shown), write)
+        if self._shown is None:
+            return
+        text, files = self._composer.text, self._composer.files.blocks
+        if text != self._text:
+            self._text = text
+            self._writing.put(("draft", self._shown), partial(self._library.drafts.write, self._shown, text))
+        if files != self._files:
+            self._files = files
+            write = partial(self._library.drafts.write_files, self._shown, "\n\n".join(files))
+            self._writing.put(("draft's files", self._shown), write)

@@ -188,9 +188,16 @@ def test_what_cant_be_attached_says_why_and_keeps_the_rest(
     assert [file.name for file in composer.files.attachments] == ["b.txt"]
     QTest.keyClicks(composer.edit, "x")
     assert composer.note == "", "typing goes on"
-    composer.add_files([Path(names[1])] * (attachments.MOST_FILES + 5))
-    assert "20 files at most" in composer.note
-    qtbot.waitUntil(lambda: not composer._reading)
+    for number in range(attachments.MOST_FILES + 5):
+        (tmp_path / f"{number}.txt").write_text(f"words {number}")
+    composer.add_files([tmp_path / f"{number}.txt" for number in range(attachments.MOST_FILES + 5)])
+    qtbot.waitUntil(lambda: "a message takes 20 files and 4.0 MB at most" in composer.note)
+    assert len(composer.files.attachments) == attachments.MOST_FILES
+    composer.clear()
+    paste(composer, "x" * 3_000_000)
+    paste(composer, "y" * 1_500_000)
+    assert "at most" in composer.note
+    assert len(composer.files.attachments) == 1
     composer.add_files([Path(names[2])])
     qtbot.waitUntil(lambda: "gone.txt is no file" in composer.note)
 
@@ -258,6 +265,15 @@ def test_a_draft_is_written_when_typing_pauses_and_not_with_each_key(bench: Benc
     assert bench.chat.drafting._timer.isActive()
     bench.chat.drafting._timer.timeout.emit()
     assert bench.library.drafts.read("") == "half a thought"
+    bench.composer.files.add(NOTE)
+    bench.chat.drafting.flush()
+    writes: list[str] = []
+    bench.library._db.set_trace_callback(writes.append)
+    bench.type("a whole thought")
+    bench.chat.drafting.flush()
+    bench.chat.drafting.flush()
+    bench.library._db.set_trace_callback(None)
+    assert [NOTE.text in statement for statement in writes if statement.startswith("UPDATE drafts")] == [False]
     bench.say("whole")
     assert bench.library.drafts.read("") == ""
 
