@@ -510,12 +510,12 @@
         <translation>Senden (Eingabe)</translation>
     </message>
     <message>
-        <source>A message takes {0} files at most.</source>
-        <translation>Eine Nachricht nimmt höchstens {0} Dateien auf.</translation>
-    </message>
-    <message>
         <source>Pasted text</source>
         <translation>Eingefügter Text</translation>
+    </message>
+    <message>
+        <source>{0} isn&apos;t attached: a message takes {1} files and {2} at most.</source>
+        <translation>{0} wird nicht angehängt: Eine Nachricht nimmt höchstens {1} Dateien und {2} auf.</translation>
     </message>
 </context>
 <context>
