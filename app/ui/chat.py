@@ -29,8 +29,8 @@ from app.ui.memory_panel import MemoryPanel
 from app.ui.messages import ReplyView
 from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
-from app.ui.pieces import MESSAGE
 from app.ui.said import Said
+from app.ui.shown import Shown
 from app.ui.switching import Switching
 from app.ui.transcript import Transcript
 from app.ui.turn import EngineLink
@@ -53,7 +53,6 @@ class Chat(QObject):
         self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.current = ""  # empty: a new conversation that has no row yet
-        self._shown: list[str] = []  # the messages of the branch on screen
         self.scheme = "turbo4"
         self._items = ChatItems(self._live_reply, self)
         self._switching = Switching(panel, self)
@@ -66,6 +65,7 @@ class Chat(QObject):
         self._counting = Counting(composer, engine, models, self.generation, self)
         composer.earlier = self._said_by_user
         self._cache = CacheView(library, self._writing, panel, notices, self)
+        self._shown = Shown(library, self._cache, self._items, transcript)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
         self.answering.ended.connect(self.on_turn_ended)
         self.choices = Choices(self, self.said, self._writing, self._items, transcript, composer, self)
@@ -107,11 +107,11 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current, self._shown = "", []
+        self.current = ""
         self.generation.show("")
         self.drafting.show("")
         self.answering.hide()
-        self._transcript.show_items([])
+        self._shown.clear()
         self._show_state()
         self.list_changed.emit()
 
@@ -122,10 +122,7 @@ class Chat(QObject):
         self.generation.show(conversation_id)
         self.drafting.show(conversation_id)
         self.answering.hide()
-        messages, versions = self._library.branch(conversation_id)
-        self._shown = [message.id for message in messages]
-        switches = self._cache.switches(conversation_id)
-        self._transcript.show_items(self._items.makers(messages, versions, switches))
+        self._shown.show(conversation_id)
         self._show_state()
         self.restore_cache()
         self.list_changed.emit()
@@ -134,28 +131,17 @@ class Chat(QObject):
         """Show this message of a conversation, in whichever branch it is."""
         branch = self._library.messages(conversation_id)
         elsewhere = message_id not in {message.id for message in branch}
-        if elsewhere and self._writing.now(partial(self.said.show, message_id)) is not None:
+        if elsewhere:
+            self._writing.now(partial(self.said.show, message_id))
             self._cache.branched(conversation_id)
         if elsewhere or conversation_id != self.current:
             self.open(conversation_id)
         self._transcript.show_message(message_id)
 
     def show_branch(self) -> None:
-        """The conversation on screen goes on, or another of its branches is shown: what is new of it is made anew."""
-        before, (messages, versions) = self._shown, self._library.branch(self.current)
-        self._shown = [message.id for message in messages]
-        pairs = enumerate(zip(before, self._shown, strict=False))
-        common = next((place for place, (old, new) in pairs if old != new), min(len(before), len(self._shown)))
-        if common < len(before):
-            self._cache.branched(self.current)
+        """The conversation on screen goes on, or another of its branches is shown."""
+        if self._shown.go_on(self.current):
             self._show_state()
-        switches, behind = self._cache.switches(self.current), self._shown[common - 1] if common else None
-        items = [item.property(MESSAGE) for item in self._transcript.items()]
-        if behind is None or behind in items:
-            makers = self._items.makers(messages, versions, switches, behind)
-            self._transcript.replace_from(items.index(behind) + 1 if behind else 0, makers)
-        else:  # it isn't built yet
-            self._transcript.show_items(self._items.makers(messages, versions, switches))
 
     def newest(self) -> str:
         """The conversation that was used last; empty when there is none."""
@@ -163,9 +149,8 @@ class Chat(QObject):
 
     def restore_cache(self) -> None:
         if self.model and self.current and not self.generating:
-            self._engine.submit(
-                ev.OpenConversation(self.current, self.said.to_read(self.current), self.scheme, self.generation.params)
-            )
+            messages, scheme = self.said.to_read(self.current), self.wanted_scheme()
+            self._engine.submit(ev.OpenConversation(self.current, messages, scheme, self.generation.params))
 
     def _live_reply(self, message: Message) -> ReplyView | None:
         return self.answering.show(message, self._items.empty_reply)
@@ -194,7 +179,6 @@ class Chat(QObject):
         if anew or reply.conversation != self.current:
             self.open(reply.conversation)
         else:
-            self._retire_last()
             self.show_branch()
         self._transcript.follow()
         messages = self.said.to_read(self.current, until=reply.parent)
@@ -215,11 +199,6 @@ class Chat(QObject):
             return self.tr("Reading the prompt")
         title = formats.short(self._library.conversation(other).title)
         return self.tr("Waiting until the cache of “{0}” is changed").format(title)
-
-    def _retire_last(self) -> None:
-        for item in self._transcript.items():
-            if isinstance(item, ReplyView):
-                item.drop_retry()
 
     @property
     def model(self) -> ev.ModelInfo | None:
