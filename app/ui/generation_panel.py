@@ -104,8 +104,8 @@ class GenerationPanel(Popover):
         column.setContentsMargins(PADDING, 14, 12, 8)
         column.setSpacing(8)
         row = QHBoxLayout()
-        title = QLabel(self.title, head)
-        title.setFont(theme.font(1.08, bold=True))
+        self._title = QLabel(self.title, head)
+        self._title.setFont(theme.font(1.08, bold=True))
         self.profile = QToolButton(head)
         self.profile.setProperty("role", "tab")
         self.profile.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -114,7 +114,7 @@ class GenerationPanel(Popover):
         self.profile.setMenu(QMenu(self.profile))
         self.profile.menu().setLayoutDirection(QGuiApplication.layoutDirection())
         self.profile.menu().aboutToShow.connect(self.on_menu)
-        row.addWidget(title)
+        row.addWidget(self._title)
         row.addStretch(1)
         row.addWidget(self.profile)
         column.addLayout(row)
@@ -260,7 +260,9 @@ class GenerationPanel(Popover):
         words = profile.name if profile else self.tr("No profile") if not generation.chosen else self.tr("Own settings")
         if profile and profile.chosen != generation.chosen:
             words = self.tr("{0} (changed)").format(profile.name)
-        self.profile.setText(formats.short(words, 28))
+        room = WIDTH - 2 * PADDING - self._title.sizeHint().width() - 64  # the arrow, and what stands around it
+        shown = self.profile.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, room)
+        self.profile.setText(shown.replace("&", "&&"))
         self.profile.setAccessibleName(self.tr("Profile: {0}").format(words))
         self._show_now()
 

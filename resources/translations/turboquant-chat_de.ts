@@ -231,7 +231,7 @@
     </message>
     <message>
         <source>Reply settings…</source>
-        <translation>Einstellungen der Antworten …</translation>
+        <translation>Antworteinstellungen …</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -464,7 +464,7 @@
     </message>
     <message>
         <source>Reply settings</source>
-        <translation>Einstellungen der Antworten</translation>
+        <translation>Antworteinstellungen</translation>
     </message>
     <message>
         <source>Reading files…</source>
@@ -1032,7 +1032,7 @@
     <name>GenerationPanel</name>
     <message>
         <source>Reply settings</source>
-        <translation>Einstellungen der Antworten</translation>
+        <translation>Antworteinstellungen</translation>
     </message>
     <message>
         <source>Name of the profile</source>
