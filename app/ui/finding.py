@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
@@ -49,11 +51,11 @@ class Finder(QObject):
     def find(self, text: str) -> None:
         """This phrase, from what the reader sees on."""
         words = text.split()
-        self._begin(r"\s+".join(map(re.escape, words)), words, self._transcript.first_seen())
+        self._begin(r"\s+".join(map(_any_accent, words)), words, self._transcript.first_seen())
 
     def find_words(self, words: Sequence[str], start: Entry) -> None:
         """Any word that begins like one of these, from the piece `start` on."""
-        each = "|".join(map(re.escape, sorted(filter(None, words), key=len, reverse=True)))
+        each = "|".join(map(_any_accent, sorted(filter(None, words), key=len, reverse=True)))
         self._begin(rf"\b(?:{each})" if each else "", (), self._transcript.entries.index(start))
 
     def clear(self) -> None:
@@ -61,7 +63,7 @@ class Finder(QObject):
 
     def _begin(self, pattern: str, words: Sequence[str], start: int) -> None:
         self._pattern = re.compile(pattern, re.IGNORECASE) if pattern else None
-        self._longest = max((word.casefold() for word in words), key=len, default="")
+        self._longest = max(map(_bare, words), key=len, default="")
         entries = self._transcript.entries
         self._left = [*entries[start:], *entries[:start]] if pattern else []
         self._current, self._jump = None, bool(pattern)
@@ -109,9 +111,10 @@ class Finder(QObject):
 
     def _may_hold(self, source: str) -> bool:
         """Quick: false only where no hit can be. Markup may stand inside a word, a reference may stand for a letter."""
-        if not self._longest or "&" in source or "[" in source or self._longest in source.casefold():
+        if not self._longest.isalnum() or "&" in source or "[" in source:
             return True
-        return self._longest in _MARKUP.sub("", source).casefold() or not self._longest.isalnum()
+        bare = _bare(source)
+        return self._longest in bare or self._longest in _MARKUP.sub("", bare)
 
     @property
     def searching(self) -> bool:
@@ -196,6 +199,33 @@ class Finder(QObject):
         for entry in self._transcript.entries:
             if entry.found[2]:
                 self._mark(entry)
+
+
+def _bare(text: str) -> str:
+    """In small letters and without accents."""
+    if text.isascii():
+        return text.casefold()
+    parts = unicodedata.normalize("NFD", text.casefold())
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+
+
+def _any_accent(word: str) -> str:
+    """A pattern for a word with its accents or without: "resume" finds "résumé", as the search over all does."""
+    forms = _accented()
+    pieces = []
+    for letter in _bare(word) or word:
+        pieces.append(f"[{letter}{forms.get(letter, '')}][\u0300-\u036f]*" if letter.isalpha() else re.escape(letter))
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=1)
+def _accented() -> dict[str, str]:
+    """Each letter's forms with accents, of the scripts that write them in one."""
+    forms: dict[str, str] = {}
+    for code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000)):
+        if len(bare := _bare(chr(code))) == 1 and bare != chr(code):
+            forms[bare] = forms.get(bare, "") + chr(code)
+    return forms
 
 
 def _marks(

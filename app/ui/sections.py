@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from PySide6.QtCore import QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QShowEvent, QTextOption
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.thinking import Part
@@ -16,6 +17,8 @@ from app.ui.text_pane import TextPane, wrap_mode
 
 # A view that begins with more than this was opened in the midst of the thoughts: it can't tell how long they took.
 LATE_LETTERS = 200
+LONGEST_WHOLE = 50  # letters of a word that is never broken
+_WORD = re.compile(r"(?:(?![-:]+(?:[\s|]|$))[^\s|])[^\s|]*")  # but for the lines of a table
 SETTING_S = 0.012  # for which formulas are set in one go
 OUT_OF_SIGHT_MS = 200
 
@@ -32,11 +35,14 @@ class MarkdownPane(TextPane):
         theme.theme().changed.connect(self.on_theme_changed)
 
     def put(self, text: str, *, final: bool) -> None:
-        mode = wrap_mode(text)
-        if mode != self.wordWrapMode():
-            self.setWordWrapMode(mode)
         with self.keeping_selection():
+            if (mode := wrap_mode(text)) == QTextOption.WrapMode.WrapAnywhere:
+                self.setWordWrapMode(mode)  # before it is laid out
             self.writer.put(text, final=final)
+        if self.document().rootFrame().childFrames():
+            longest = max((len(word) for word in _WORD.findall(text)), default=0)
+            # A table's words stay whole where they can, and the table scrolls; it is the whole document that wraps so.
+            self.setWordWrapMode(QTextOption.WrapMode.WordWrap if longest <= LONGEST_WHOLE else mode)
         self.fit_height()
         self._set_later()
 

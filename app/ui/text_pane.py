@@ -72,6 +72,7 @@ class TextPane(QTextBrowser):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setOpenLinks(False)
@@ -96,8 +97,11 @@ class TextPane(QTextBrowser):
         height = math.ceil(self.document().size().height())
         if self.document().lastBlock().blockFormat().hasProperty(Property.CODE):
             height += int(CODE_PADDING)  # a document leaves out the margin below its last block
-        if self.document().size().width() > self.width() + 1:  # a wide table scrolls sideways
+        wide = self.document().size().width() > self.width() + 2  # a border may reach beyond the edge
+        if wide:  # a table or a formula that scrolls sideways
             height += self.horizontalScrollBar().sizeHint().height()
+        policy = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(policy.ScrollBarAlwaysOn if wide else policy.ScrollBarAlwaysOff)
         if height != self.height():
             self.setFixedHeight(height)
         self._place_copy_buttons()
@@ -275,7 +279,6 @@ class PlainPane(TextPane):
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.restyle()
         self.setWordWrapMode(wrap_mode(text))  # before the first layout
         self.setPlainText(text)

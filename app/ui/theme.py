@@ -313,6 +313,9 @@ def _style_sheet(c: Colors) -> str:
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}
     QScrollBar::handle:vertical:hover {{ background: {c.what_if}; }}
+    QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+    QScrollBar::handle:horizontal {{ background: {c.line}; border-radius: 3px; min-width: 32px; margin: 2px; }}
+    QScrollBar::handle:horizontal:hover {{ background: {c.what_if}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
     """

@@ -195,6 +195,34 @@ def test_closed_blocks_are_not_written_again(qtbot: QtBot, monkeypatch: pytest.M
     assert len(scribed) <= 2
 
 
+def test_items_of_a_list_and_lines_of_a_program_are_not_written_again(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_letters: list[int] = []
+    put = Scribe._put
+
+    def counting(self: Scribe, text: str, *given: object) -> None:
+        written_letters.append(len(text))
+        put(self, text, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Scribe, "_put", counting)
+    writer = MarkdownWriter(QTextDocument())
+    for number in range(1, 200):
+        writer.add(f"{number}. An item.\n   - with another\n\n")
+    written_letters.clear()
+    writer.add("200. The last")
+    assert sum(written_letters) < 60
+    assert blocks(writer._document)[-1][3:5] == (9.0, "200.")
+    writer = MarkdownWriter(QTextDocument())
+    writer.add("```python\n")
+    for number in range(600):
+        writer.add(f"line_{number} = 1\n")
+    written_letters.clear()
+    writer.add("end = 1")
+    assert written_letters == []
+    assert writer._document.toPlainText().endswith("line_599 = 1\nend = 1")
+
+
 def test_colours_change_in_the_middle_of_a_reply(qtbot: QtBot) -> None:
     document = QTextDocument()
     writer = MarkdownWriter(document)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QTextCursor, QTextDocument
+from PySide6.QtGui import QColor, QGuiApplication, QTextCursor, QTextDocument, QTextOption
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -317,6 +317,17 @@ def test_odd_texts_are_whole_and_fit(view: ReplyView, text: str) -> None:
         assert written.count(word) == text.count(word), word
     assert pane.document().size().width() <= pane.width() or pane.horizontalScrollBar().maximum() > 0
     assert shown(text) == Shown(pane.document()).text
+
+
+def test_the_words_of_a_wide_table_stay_whole_and_it_scrolls(view: ReplyView) -> None:
+    words = " | ".join(f"a word{number}" for number in range(20))
+    feed(view, f"| {words} |\n|{'---|' * 20}\n", f"| {words} |\n")
+    (pane,) = [section for section in view._sections if isinstance(section, AnswerSection)]
+    assert pane.wordWrapMode() == QTextOption.WrapMode.WordWrap
+    assert pane.horizontalScrollBar().maximum() > 0
+    assert pane.verticalScrollBar().maximum() == 0
+    view.finish(f"| {words} |\n|{'---|' * 20}\n\n{'x' * 60}", FIGURES)
+    assert pane.wordWrapMode() != QTextOption.WrapMode.WordWrap
 
 
 PARTS = ["word ", "\n", "\n\n", "<think>", "</think>", "`", "```\n", "$x$", "$$\n", "- ", "> ", "| a |\n|---|\n", "**",
