@@ -73,7 +73,8 @@ class Browsing(QObject):
         self._allow()
 
     def _allow(self) -> None:
-        for action in (self._actions.rename, self._actions.delete, self._actions.pin):
+        a = self._actions
+        for action in (a.rename, a.delete, a.pin, a.export_markdown, a.export_json, a.export_chat):
             action.setEnabled(self._shown and bool(self._chat.current))
 
     def on_deleting_changed(self) -> None:
@@ -91,7 +92,8 @@ class Browsing(QObject):
 
     def on_conversation_chosen(self, conversation_id: str) -> None:
         self.opening.emit()
-        self._chat.open(conversation_id)
+        if conversation_id != self._chat.current:
+            self._chat.open(conversation_id)
 
     def on_next(self) -> None:
         self._step(1)
@@ -113,6 +115,7 @@ class Browsing(QObject):
         self._sidebar.on_rename()
 
     def on_pin(self) -> None:
+        self._sidebar.on_open()
         if self._chat.current:
             self.on_pin_requested(self._chat.current, not self._pinned)
 
@@ -121,6 +124,7 @@ class Browsing(QObject):
         self.on_list_changed()
 
     def on_delete(self) -> None:
+        self._sidebar.on_open()  # what is marked in the list is meant
         if self._chat.current:
             self.on_delete_requested(self._chat.current)
 

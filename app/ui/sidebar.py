@@ -17,6 +17,7 @@ from app.ui.search_field import SearchField
 from app.ui.search_results import Result, ResultList, results
 
 SEARCH_MS = 60  # after the last key
+OPEN_MS = 150  # the same for walking through the list: what is only passed by isn't opened
 
 
 class Sidebar(QWidget):
@@ -56,6 +57,7 @@ class Sidebar(QWidget):
         self.list.customContextMenuRequested.connect(self.on_menu_requested)
         self.list.delete_pressed.connect(self.on_delete)
         self.list.selectionModel().currentChanged.connect(self.on_current_changed)
+        self.list.left.connect(self.on_open)
         self.list.left.connect(self.left)
         self.found = ResultList(self)
         self.found.chosen.connect(self.on_result_chosen)
@@ -81,8 +83,10 @@ class Sidebar(QWidget):
         column.addWidget(self.models)
         self._conversations: Sequence[Conversation] = ()
         self._hits: Sequence[Hit] = ()
-        self._current = ""
+        self._current = self._pending = ""  # pending: chosen with the keys, and not opened yet
         self._quiet = False
+        self._open_timer = QTimer(self, singleShot=True, interval=OPEN_MS)
+        self._open_timer.timeout.connect(self.on_open)
         self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_MS)
         self._search_timer.timeout.connect(self.search_again)
         theme.theme().changed.connect(self.on_theme_changed)
@@ -97,7 +101,7 @@ class Sidebar(QWidget):
 
     def refresh(self, conversations: Sequence[Conversation], current: str) -> None:
         self._conversations = conversations
-        self._current = current
+        self._current = current = self._pending or current
         if self.list.editing:
             return  # a new list would take the name that is being typed; on_editor_closed comes back to it
         self._quiet = True
@@ -118,8 +122,13 @@ class Sidebar(QWidget):
     def on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         chosen = current.data(ID_ROLE) if current.isValid() else None
         if chosen and not self._quiet and chosen != self._current:
-            self._current = str(chosen)
-            self.conversation_chosen.emit(self._current)
+            self._current = self._pending = str(chosen)
+            self._open_timer.start()
+
+    def on_open(self) -> None:
+        chosen, self._pending = self._pending, ""
+        if chosen:
+            self.conversation_chosen.emit(chosen)
 
     # ------------------------------------------------------------ search
 
@@ -189,6 +198,7 @@ class Sidebar(QWidget):
             self.pin_requested.emit(str(index.data(ID_ROLE)), not index.data(PINNED_ROLE))
 
     def on_delete(self) -> None:
+        self.on_open()
         chosen = self.list.currentIndex().data(ID_ROLE)
         if chosen:
             self.delete_requested.emit(str(chosen))

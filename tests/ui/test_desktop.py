@@ -13,8 +13,10 @@ from PySide6.QtCore import QByteArray, QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from app import licences
+from app.events import OpenConversation
 from app.settings import Settings
 from app.ui import theme, window_state
 from app.ui.columns import WIDTHS
@@ -179,6 +181,30 @@ def test_pinned_ones_stand_first(bench: Bench) -> None:
     bench.window.sidebar.on_pin()
     assert rows()[0] == "Today"
     assert bench.window.actions_.pin.text() == "Pin to the top"
+
+
+def test_what_is_only_passed_by_is_not_opened(bench: Bench, qtbot: QtBot) -> None:
+    for number in range(6):
+        bench.chat.new()
+        bench.say(f"Number {number}")
+    bench.window.activateWindow()
+    opened = len([c for c in bench.engine.received if isinstance(c, OpenConversation)])
+    for _ in range(4):
+        press(bench, Key.Key_Down, at=bench.window.sidebar.list)
+    assert bench.said() == ["Number 5"], "until the fingers rest"
+    bench.window.browsing.on_list_changed()
+    qtbot.waitUntil(lambda: bench.said() == ["Number 1"])
+    assert len([c for c in bench.engine.received if isinstance(c, OpenConversation)]) == opened + 1
+    press(bench, Key.Key_Down, at=bench.window.sidebar.list)
+    press(bench, Key.Key_Return, at=bench.window.sidebar.list)
+    assert bench.said() == ["Number 0"], "Enter doesn't wait"
+    assert bench.composer.edit.hasFocus()
+    press(bench, Key.Key_Up, at=bench.window.sidebar.list)
+    bench.window.actions_.delete.trigger()
+    titles = [conversation.title for conversation in bench.library.conversations()]
+    assert titles == ["Number 5", "Number 4", "Number 3", "Number 2", "Number 0"], "what is marked is meant"
+    QTest.qWait(200)
+    assert bench.said() == []
 
 
 def test_a_name_is_typed_in_the_list_wherever_that_is(bench: Bench) -> None:
