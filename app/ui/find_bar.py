@@ -85,10 +85,12 @@ class FindBar(QFrame):
         self.show()
         self.raise_()
         self._place()
+        self._transcript.set_covered(self.height() + 2 * MARGIN)
 
     def close_bar(self) -> None:
         """The marks go with it; the reader stays where the last hit was."""
         self.hide()
+        self._transcript.set_covered(0)
         self.finder.clear()
         self._transcript.setFocus()
 

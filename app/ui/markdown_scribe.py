@@ -94,6 +94,7 @@ class Scribe:
             if kind == "paragraph_open":
                 self._begin(place)
                 self._inline(inner[0], self._base)
+                self._mirror()
             elif kind == "heading_open":
                 self._heading(int(token.tag[1]), inner[0], place)
             elif kind in ("fence", "code_block"):
@@ -150,6 +151,15 @@ class Scribe:
         text = QTextCharFormat(self._base)
         text.setFont(theme.font({1: 1.45, 2: 1.28, 3: 1.14}.get(level, 1.06), bold=True))
         self._inline(inline, text)
+        self._mirror()
+
+    def _mirror(self) -> None:
+        """A text that runs from right to left is moved in from the right."""
+        block = self.cursor.blockFormat()
+        if block.leftMargin() and self.cursor.block().textDirection() == Qt.LayoutDirection.RightToLeft:
+            block.setRightMargin(block.leftMargin())
+            block.setLeftMargin(0)
+            self.cursor.setBlockFormat(block)
 
     def _rule(self, place: Place) -> None:
         block = self._begin(place, below=14)

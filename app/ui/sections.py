@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.thinking import Part
 from app.ui import formats, formula, theme
 from app.ui.cards import quiet_button
+from app.ui.document_text import OBJECT, Shown
 from app.ui.markdown import MarkdownWriter
 from app.ui.text_pane import TextPane, wrap_mode
 
@@ -45,6 +46,13 @@ class MarkdownPane(TextPane):
             self.setWordWrapMode(QTextOption.WrapMode.WordWrap if longest <= LONGEST_WHOLE else mode)
         self.fit_height()
         self._set_later()
+        if final:
+            self._tell_formulas()
+
+    def _tell_formulas(self) -> None:
+        """Who listens to the text hears formulas as their source."""
+        holds = OBJECT in self.document().toRawText()
+        self.setAccessibleDescription(Shown(self.document()).text if holds else "")
 
     def _set_later(self) -> None:
         """Formulas that had no time are set one by one, those in sight first."""
@@ -59,6 +67,7 @@ class MarkdownPane(TextPane):
             self._set_later()
         else:
             self._repaint_text()
+            self._tell_formulas()
 
     def on_theme_changed(self) -> None:
         self._outdated = True
@@ -115,7 +124,8 @@ class ThinkingSection(QWidget):
         self.header.clicked.connect(self.on_clicked)
         column.addWidget(self.header, 0, Qt.AlignmentFlag.AlignLeading)
         self._column = QVBoxLayout()
-        self._column.setContentsMargins(self.INSET, 0, 0, 0)
+        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        self._column.setContentsMargins(*((0, 0, self.INSET, 0) if mirrored else (self.INSET, 0, 0, 0)))
         column.addLayout(self._column)
         self._pane: MarkdownPane | None = None
         self._part = Part(True, "", closed=False)

@@ -228,7 +228,7 @@ class TextPane(QTextBrowser):
         painter.setFont(theme.font(theme.SMALL))
         painter.setPen(QColor(colors.muted))
         header = QRectF(box.left() + CODE_PADDING, box.top() + 2, box.width() - 90, CODE_HEADER - 2)
-        align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute
         painter.drawText(header, align, str(block.blockFormat().property(Property.LANGUAGE) or ""))
 
     def _paint_quote(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
@@ -243,8 +243,9 @@ class TextPane(QTextBrowser):
         below = self.document().documentLayout().blockBoundingRect(after).top() if goes_on else rect.bottom()
         for level in levels:
             bottom = below if level in goes_on else rect.bottom()
-            bar = QRectF(self._side(level * INDENT + 4, 3), rect.top(), 3, bottom - rect.top())
-            painter.drawRoundedRect(bar, 1.5, 1.5)
+            offset = level * INDENT + 4
+            left = self.viewport().width() - offset - 3 if _right_to_left(block) else offset
+            painter.drawRoundedRect(QRectF(left, rect.top(), 3, bottom - rect.top()), 1.5, 1.5)
 
     def _paint_marker(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
         marker = block.blockFormat().property(Property.MARKER)
@@ -255,21 +256,22 @@ class TextPane(QTextBrowser):
         width = metrics.horizontalAdvance(str(marker))
         line = block.layout().lineAt(0) if block.layout().lineCount() else None
         baseline = rect.top() + (line.y() + line.ascent() if line else metrics.ascent())
-        right_to_left = block.layout().textOption().textDirection() == Qt.LayoutDirection.RightToLeft
-        start = block.blockFormat().leftMargin() - 7
-        left = self.viewport().width() - start if right_to_left else start - width
+        style = block.blockFormat()
+        left = style.leftMargin() - 7 - width
+        if _right_to_left(block):
+            left = self.viewport().width() - style.rightMargin() + 7
         painter.setFont(font)
         painter.setPen(QColor(theme.colors().muted))
         painter.drawText(QPointF(max(left, 0.0), baseline), str(marker))
-
-    def _side(self, offset: float, width: float) -> float:
-        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        return self.viewport().width() - offset - width if mirrored else offset
 
     def _end_cursor(self) -> QTextCursor:
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         return cursor
+
+
+def _right_to_left(block: QTextBlock) -> bool:
+    return block.textDirection() == Qt.LayoutDirection.RightToLeft
 
 
 class PlainPane(TextPane):

@@ -47,6 +47,7 @@ class Transcript(QScrollArea):
         self._following = True
         self._anchor: tuple[Entry, int] | None = None  # what the reader sees, and where it stands in the viewport
         self._busy = False
+        self._top = TOP
         self._prefetch = QTimer(self, singleShot=True, interval=0)
         self._prefetch.timeout.connect(self.on_prefetch)
         self.verticalScrollBar().valueChanged.connect(self.on_scrolled)
@@ -206,8 +207,13 @@ class Transcript(QScrollArea):
                 widget.hide()
         return changed
 
+    def set_covered(self, height: int) -> None:
+        """So much of the top is covered by something else: the first piece starts below it."""
+        self._top = max(TOP, height)
+        self.arrange()
+
     def _place_all(self) -> None:
-        y = TOP
+        y = self._top
         for entry in self._entries:
             entry.y = y
             if entry.widget is not None and entry.widget.y() != y:

@@ -171,3 +171,5 @@ def test_the_bar_stands_in_the_corner_of_a_narrow_window(bench: Bench, qtbot: Qt
     QApplication.processEvents()
     bar = bench.window.find_bar
     assert bench.transcript.rect().contains(bar.geometry())
+    first = bench.transcript.items()[0]
+    assert first.mapTo(bench.transcript, first.rect().topLeft()).y() > bar.geometry().bottom(), "nothing is hidden"

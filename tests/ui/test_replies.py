@@ -140,6 +140,17 @@ def test_a_reply_with_thoughts_goes_through_the_window(bench: Bench) -> None:
     assert answers(view) == ["The answer."]
 
 
+def test_texts_from_right_to_left_are_moved_in_from_the_right(view: ReplyView) -> None:
+    view.finish("- שלום\n- hello\n\n> שלום", FIGURES)
+    (pane,) = [section for section in view._sections if isinstance(section, AnswerSection)]
+    block, margins = pane.document().begin(), []
+    while block.isValid():
+        style = block.blockFormat()
+        margins.append((style.leftMargin() > 0, style.rightMargin() > 0))
+        block = block.next()
+    assert margins == [(False, True), (True, False), (False, True)]
+
+
 # ---------------------------------------------------------------- selections, colours
 
 
@@ -257,6 +268,7 @@ def test_many_formulas_are_set_little_by_little(view: ReplyView, qtbot: QtBot) -
     assert 0 < pane.toPlainText().count("\ufffc") < 12
     assert Shown(pane.document()).text.count("pmatrix") == 24
     qtbot.waitUntil(lambda: pane.toPlainText().count("\ufffc") == 12)
+    assert pane.accessibleDescription().count("pmatrix") == 24
 
 
 def test_a_formula_is_copied_as_its_source_and_fits_its_column(view: ReplyView) -> None:
