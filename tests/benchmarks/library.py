@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.library [CONVERSATIONS]
 
-Prints milliseconds (the best of five, and the first, which other programs may delay) of the list, of a search, of opening a long conversation, and the
-bytes given to write calls from the user's message to the reply's end, search index and checkpoint included (Linux).
+Prints milliseconds of the list, of a search, of opening a long conversation: the best of five, and the first, which
+other programs may delay. And the bytes given to write calls from the user's message to the reply's end, with search index
+and checkpoint (Linux).
 """
 
 from __future__ import annotations

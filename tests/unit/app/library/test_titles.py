@@ -14,6 +14,8 @@ from app.library.titles import LETTERS, propose
         ("Explain this code.\n\n```python\nprint(1)\n```", "Explain this code"),
         ("```python\nprint(1)\n```\nWhy does it print 1?", "Why does it print 1?"),
         ("```\nnever closed", "never closed"),
+        ('```python title="parse.py"\nimport re. Now.\n```\n\nWhat does it do?', "What does it do?"),
+        ('```python title="parse.py"\nimport re\n```', "parse.py"),
         ("# **Plan** for [Rome](https://example.org)\n\nWe go by train.", "Plan for Rome"),
         ("- [ ] buy `milk`\n- eggs", "buy milk eggs"),
         ("> somebody said this\n\nIs it true?", "Is it true?"),
