@@ -3,8 +3,8 @@
     python -m tests.benchmarks.library [CONVERSATIONS]
 
 Prints milliseconds of the list, of a search, of opening a long conversation: the best of five, and the first, which
-other programs may delay. And the bytes given to write calls from the user's message to the reply's end, with search index
-and checkpoint (Linux).
+other programs may delay. And the bytes given to write calls from the user's message to the reply's end, the search
+index and the checkpoint included (Linux).
 """
 
 from __future__ import annotations
