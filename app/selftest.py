@@ -255,9 +255,11 @@ def _window() -> str:
     """The window with its theme, icons and pages, painted without a display. Its engine isn't started."""
     from PySide6.QtWidgets import QApplication
 
+    from app import licences
     from app.engine import starter
     from app.library.conversations import Library
     from app.settings import Settings
+    from app.ui import formula
     from app.ui.main_window import MainWindow
     from app.ui.startup import make_application
     from app.work.engine_thread import EngineThread
@@ -279,4 +281,8 @@ def _window() -> str:
         raise SelftestError(f"it shows next to nothing: {image.width()} × {image.height()}, {len(colours)} colours")
     if app.windowIcon().isNull():
         raise SelftestError("its icon is missing")
+    if formula.typeset(r"\frac{a}{b}", display=True) is None:
+        raise SelftestError("a formula can't be set")
+    if without := [licence.name for licence in licences.shipped() if not licence.text]:
+        raise SelftestError(f"the licences of {', '.join(without)} are missing")
     return f"{image.width()} × {image.height()} on {QApplication.platformName()}, {len(colours)} colours"

@@ -27,20 +27,6 @@ QT_WORDS = """Qt is used under the GNU Lesser General Public License, version 3.
 libraries in the folder {folder} of the program: put libraries of your own with the same interface in their place, and
 the program uses them. Qt's source is at https://download.qt.io/official_releases/qt/, that of PySide at
 https://download.qt.io/official_releases/QtForPython/.
-
-"""
-MIT = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-persons to whom the Software is furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
 
@@ -49,21 +35,20 @@ def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> lis
 
     Raises ValueError for one without a text: it may not be passed on like that.
     """
-    found = [_complete(licence) for licence in installed() if licence.name not in NOT_CARRIED]
+    found = [licence for licence in installed() if licence.name not in NOT_CARRIED]
     qt = distribution("PySide6-Essentials").version
     folder = "PySide6/Qt/lib"
-    texts = [(paths.RESOURCES / "licences" / f"{name}-3.0.txt").read_text("utf-8") for name in ("LGPL", "GPL")]
-    found.append(Licence("Qt", qt, "LGPL-3.0-only", QT_WORDS.format(folder=folder) + "\n\n".join(texts)))
-    found.append(Licence(starter.NAME, "", "Apache-2.0", (ROOT / "LICENSE").read_text("utf-8")))
+    lgpl = "\n\n".join([QT_WORDS.format(folder=folder), _kept("LGPL-3.0"), _kept("GPL-3.0")])
+    found.append(Licence("Qt", qt, "LGPL-3.0-only", lgpl))
+    found.append(Licence(starter.NAME, "", "Apache-2.0", _kept("Apache-2.0")))
     start = distribution("pyinstaller")
     text = next(file.read_text("utf-8") for file in start.files or () if file.name == "COPYING.txt")
     words = "GPL-2.0-or-later WITH Bootloader-exception"
     found.append(Licence("PyInstaller (the bundle's start)", start.version, words, str(text)))
     if platform == "linux":
-        icu = (paths.RESOURCES / "licences" / "ICU.txt").read_text("utf-8")
-        found.append(Licence("ICU (with Qt)", "73", "Unicode-3.0", icu))
+        found.append(Licence("ICU (with Qt)", "73", "Unicode-3.0", _kept("ICU")))
     if platform == "darwin":
-        found.append(Licence("OpenSSL (with Python)", "3", "Apache-2.0", (ROOT / "LICENSE").read_text("utf-8")))
+        found.append(Licence("OpenSSL (with Python)", "3", "Apache-2.0", _kept("Apache-2.0")))
         if all(licence.name != "mlx-metal" for licence in found):  # told on a Mac only, and by MLX's own
             found += [replace(licence, name="mlx-metal") for licence in found if licence.name == "mlx"]
     found += _of_system(libraries)
@@ -73,17 +58,14 @@ def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> lis
     return [found[0], *sorted(found[1:], key=lambda licence: licence.name.casefold())]
 
 
+def _kept(name: str) -> str:
+    return (paths.RESOURCES / "licences" / f"{name}.txt").read_text("utf-8")
+
+
 def write(folder: Path, licences: list[Licence]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     document = json.dumps([asdict(licence) for licence in licences], indent=1, ensure_ascii=False)
     (folder / "licences.json").write_text(document, "utf-8")
-
-
-def _complete(licence: Licence) -> Licence:
-    if licence.text or not licence.licence.startswith("MIT"):
-        return licence
-    authors = distribution(licence.name).metadata.get_all("Author") or [f"the authors of {licence.name}"]
-    return Licence(licence.name, licence.version, licence.licence, f"Copyright (c) {authors[0]}\n\n{MIT}")
 
 
 def _of_system(libraries: Iterable[Path]) -> list[Licence]:
