@@ -192,10 +192,13 @@ class Scribe:
     def _code(self, token: Token, place: Place) -> None:
         if place.marker:
             self._begin(place)
+        if self.fresh and self.cursor.position() > 0:  # behind a table, whose end takes no margin above
+            self.fresh = False
         block = QTextBlockFormat()
         block.setLeftMargin(place.left + CODE_PADDING)
         block.setRightMargin(CODE_PADDING)
-        block.setTopMargin(CODE_HEADER + 5)
+        below_code = not self.fresh and self.cursor.blockFormat().hasProperty(Property.CODE)
+        block.setTopMargin(CODE_HEADER + (CODE_PADDING if below_code else 0) + 9)
         block.setBottomMargin(CODE_PADDING + 12)
         block.setLineHeight(122, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         block.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
@@ -262,7 +265,9 @@ class Scribe:
         style.setBorderBrush(QBrush(QColor(self._colors.line)))
         style.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
         style.setCellPadding(6)
-        style.setTopMargin(4)
+        # A frame takes no notice of the margin below the block before it.
+        below_code = self.cursor.block().blockFormat().hasProperty(Property.CODE)
+        style.setTopMargin(CODE_PADDING + 12 if below_code else 4)
         style.setBottomMargin(12)
         style.setLeftMargin(place.left)
         style.setHeaderRowCount(1)

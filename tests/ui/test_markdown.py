@@ -247,6 +247,28 @@ def test_code_boxes_are_not_cut_off(qtbot: QtBot, text: str) -> None:
     assert box.bottom() <= pane.height()
 
 
+@pytest.mark.parametrize("after", ["```\nx\n```", "# head", "text", "| a |\n|---|"])
+@pytest.mark.parametrize("before", ["```\nx\n```", "# head", "text", "| a |\n|---|", "> q", "- l", "***"])
+def test_blocks_keep_their_distance(qtbot: QtBot, before: str, after: str) -> None:
+    pane = TextPane()
+    qtbot.addWidget(pane)
+    pane.resize(300, 50)
+    MarkdownWriter(pane.document()).complete(f"{before}\n\n{after}")
+    pane.show()
+    pane.fit_height()
+    layout, rects = pane.document().documentLayout(), []
+    block = pane.document().begin()
+    while block.isValid():
+        if block.length() > 1 or block.blockFormat().hasProperty(Property.RULE):
+            code = block.blockFormat().hasProperty(Property.CODE)
+            rect = pane._code_box(block) if code else layout.blockBoundingRect(block)
+            rule = block.blockFormat().hasProperty(Property.RULE)
+            rects.append((rect.top(), rect.center().y() if rule else rect.bottom()))
+        block = block.next()
+    (_, upper), (lower, _) = rects
+    assert lower - upper >= 4
+
+
 def test_lines_of_a_verse_stay_lines(qtbot: QtBot) -> None:
     pane = TextPane()
     qtbot.addWidget(pane)
