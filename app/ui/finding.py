@@ -95,8 +95,11 @@ class Finder(QObject):
         self.changed.emit()
 
     def on_live(self) -> None:
+        """What has come or changed since is searched too."""
+        assert self._pattern is not None
         for entry in self._transcript.entries:
-            if entry not in self._left and entry.widget is not None and entry.found[1] != entry.source:
+            new = entry.found[0] != self._pattern.pattern
+            if entry not in self._left and (new or (entry.widget is not None and entry.found[1] != entry.source)):
                 self._search(entry)
                 self.changed.emit()
 

@@ -158,6 +158,7 @@ class Transcript(QScrollArea):
             if entry.widget is not None:
                 entry.widget.hide()
                 entry.widget.deleteLater()
+            entry.widget = entry.maker = None
 
     # ------------------------------------------------------------ laying out
 

@@ -23,8 +23,9 @@ Let me also compare it with Newton's method in a table.
 
 ## Gradient descent, in short
 
-The update is $x_{k+1} = x_k - \eta\,\nabla f(x_k)$ with a step $\eta > 0$. For a **convex** $f$ it converges when
-$\eta \le \frac{1}{L}$; a run costs $5 to $6 on a rented machine.
+The update is $x_{k+1} = x_k - \eta\,\nabla f(x_k)$; for a **convex** $f$ it converges when $\eta \le \frac{1}{L}$.
+
+A run costs $5 to $6 on a rented machine.
 
 $$
 f(x^{*}) = \min_{x\in\mathbb{R}^n} \sum_{i=1}^{m} \frac{1}{2}\left(a_i^\top x - b_i\right)^2
@@ -59,8 +60,7 @@ def descend(f, x, rate=0.1, steps=100):
 | Newton | $O(n^3)$ | quadratic |
 | `sgd` | $O(n)$ | slowly, with a falling step |
 
-See [the paper](https://example.org/paper) and ![a plot of the loss](https://example.org/loss.png). Raw <b>HTML</b>
-stays text.
+See [the paper](https://example.org/paper) and ![a plot](https://example.org/loss.png). Raw <b>HTML</b> stays.
 """
 
 

@@ -131,6 +131,21 @@ def test_a_reply_is_searched_while_it_is_written(bench: Bench, qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: bench.window.find_bar.label.text() == "1/6")
 
 
+def test_a_branch_takes_the_place_of_what_was_found(bench: Bench, qtbot: QtBot) -> None:
+    replies = iter(["needle one", "needle two", "needle needle"])
+    bench.engine.reply = lambda prompt: next(replies)
+    bench.say("a")
+    bench.say("b")
+    assert find(bench, qtbot, "needle") == "1/2"
+    bench.window.find_bar.on_next()
+    bench.items(ReplyView)[0].tools.again.click()
+    bench.rest()
+    qtbot.waitUntil(lambda: bench.window.find_bar.finder.count == 2)
+    bench.window.find_bar.on_next()
+    assert bench.window.find_bar.label.text() == "1/2"
+    assert marked(bench) == ["[needle]", "needle"]
+
+
 def test_another_conversation_is_searched_too(bench: Bench, qtbot: QtBot) -> None:
     tell(bench, ("one needle", "two needles"))
     first = bench.chat.current
