@@ -84,7 +84,13 @@ def _objects(level: str, folder: Path) -> None:
     for name, arguments in ARGUMENTS.items():
         loop = numba.njit(parallel=compiling.ONLY_PRANGE, **options)(loops[name].__wrapped__)
         compiled = loop._compiler.compile(tuple(_types(iter(arguments))), None)
-        module = llvm.parse_assembly(compiled.library.get_llvm_str())
+        text = compiled.library.get_llvm_str()
+        for theirs, ours in (
+            ("PyEval_SaveThread", "loop_save_thread"),
+            ("PyEval_RestoreThread", "loop_restore_thread"),
+        ):
+            text = text.replace(f"@{theirs}(", f"@{ours}(")
+        module = llvm.parse_assembly(text)
         (folder / f"{name}.o").write_bytes(machine.emit_object(module))
         words = [word for kind in _flat(arguments) for word in kind]
         parameters = ", ".join(["void **", "void **", *("float" if word == "F" else "int64_t" for word in words)])
