@@ -187,7 +187,10 @@ def _contexts(runs: Runs) -> Iterable[str]:
 def _cross(runs: Runs) -> Iterable[str]:
     yield (
         "A prompt of one text, then another text: statistics of the first serve the second, until segments of its own "
-        "close. KL of calibrated over not calibrated; below 1 calibration pays."
+        "close. KL of calibrated over not calibrated; below 1 calibration pays. Over fewer tokens chance has a large "
+        "part: over the first 128 of these, five other rotations of the same keys gave turbo4 0.42 to 1.24 for Genesis "
+        "behind code, 0.80 to 1.72 for German behind a chat, and 1.03 to 1.86 for Genesis behind tables, where "
+        "calibration does not pay that early."
     )
     for run in runs:
         texts = list(dict.fromkeys(row["text"] for row in run["rows"]))
