@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--selftest", action="store_true", help="check that everything works here, and say so")
     parser.add_argument("--json", action="store_true", help="the selftest's report as JSON")
     parser.add_argument("--report", metavar="FILE", type=Path, help="where the selftest's report goes as well")
+    words = "a conversation (.turbochat) to import, or a model's folder or GGUF file"
+    parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help=words)
     options = parser.parse_args(arguments)
     if options.selftest:
         from app import selftest
@@ -46,13 +48,17 @@ def main(arguments: list[str] | None = None) -> int:
         notice = log.start()
         instance = SingleInstance(paths.data_dir(), app)
         if not instance.first:
-            shown = "its window was brought forward" if instance.call_first() else "its window doesn't answer"
+            heard = instance.call_first(options.files)
+            shown = "its window was brought forward" if heard else "its window doesn't answer"
             print(f"{app.applicationName()} is running already: {shown}.", file=sys.stderr)
             return 0
         report = crashes.begin(paths.logs_dir())
         window, engine = open_window()
         instance.show_on_call(window)
         app.opening.listen(window.on_dropped)
+        instance.file_asked.connect(window.on_dropped)
+        for file in options.files:
+            window.on_dropped(file.absolute())
     except (AppError, OSError, sqlite3.Error) as error:
         with contextlib.suppress(AppError):
             crashes.end(paths.logs_dir())

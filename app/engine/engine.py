@@ -135,6 +135,7 @@ class Engine:
             case PackCache():
                 yield from self.sessions.pack(command.conversation_id)
             case AdoptCache():
+                yield from self._wake(stop)
                 yield from self.sessions.adopt(self._loaded, command)
 
     def _answer(self, session: Session, command: Generate, stop: threading.Event) -> Iterator[Event]:

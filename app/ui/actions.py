@@ -25,6 +25,10 @@ class Actions(QObject):
         self.rename = self._action(self.tr("Rename…"), "F2")
         self.pin = self._action(self.tr("Pin to the top"), "Ctrl+Shift+P")
         self.delete = self._action(self.tr("Delete conversation"), "Ctrl+Shift+Backspace")
+        self.import_ = self._action(self.tr("Import…"), "Ctrl+Shift+I")
+        self.export_markdown = self._action(self.tr("Export as Markdown…"), "Ctrl+Shift+E")
+        self.export_json = self._action(self.tr("Export as JSON…"))
+        self.export_chat = self._action(self.tr("Export with its cache…"))
         self.models = self._action(self.tr("Find and manage models…"), "Ctrl+Shift+L", "models")
         self.downloads = self._action(self.tr("Downloads"), "Ctrl+J")
         self.open_folder = self._action(self.tr("Open a model folder…"), "Ctrl+O", "folder")
@@ -96,7 +100,9 @@ class Actions(QObject):
 
     def layout(self) -> list[tuple[str, list[QAction | None]]]:
         """Each menu's title and entries, in order; None is a line between groups."""
-        file = [self.new, None, self.rename, self.pin, self.delete, None, self.preferences, None, self.close, self.quit]
+        file = [self.new, None, self.rename, self.pin, self.delete, None]
+        file += [self.import_, self.export_markdown, self.export_json, self.export_chat, None]
+        file += [self.preferences, None, self.close, self.quit]
         edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find]
         edit += [self.find_next, self.find_previous, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]

@@ -1,4 +1,4 @@
-"""Model folders, GGUF files and texts dropped onto the window."""
+"""Model folders, GGUF files, conversations and texts dropped onto the window."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QDropEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from app.library.archive import ENDING
 from app.ui import theme
 
 MARGIN = 14
 
 
 class DropTarget(QWidget):
-    """Covers `window` while something is dragged over it that could be a model, `dropped(Path)` for each, or, while
-    `takes_texts` says so, files that could go with a message: `texts_dropped(paths)`.
+    """Covers `window` while something is dragged over it that could be a model or a conversation: `dropped(Path)` for
+    each; or, while `takes_texts` says so, files that could go with a message: `texts_dropped(paths)`.
     """
 
     dropped = Signal(object)
@@ -40,12 +41,12 @@ class DropTarget(QWidget):
                 QEvent.Type.DragMove,
                 QEvent.Type.Drop,
             ):
-                found = models_in(event.mimeData())
+                found = taken_from(event.mimeData())
                 texts = files_in(event.mimeData()) if not found and self.takes_texts() else []
                 if found or texts:
                     event.acceptProposedAction()
                     if kind == QEvent.Type.DragEnter:
-                        self._cover(self.tr("Drop it to add the model") if found else self.tr("Drop it to attach it"))
+                        self._cover(self._what_for(found))
                     elif kind == QEvent.Type.Drop:
                         self.hide()
                         for path in found:
@@ -56,6 +57,12 @@ class DropTarget(QWidget):
             elif kind == QEvent.Type.DragLeave:
                 self.hide()
         return False
+
+    def _what_for(self, found: list[Path]) -> str:
+        if not found:
+            return self.tr("Drop it to attach it")
+        chats = all(path.suffix.lower() == ENDING for path in found)
+        return self.tr("Drop it to import the conversation") if chats else self.tr("Drop it to add the model")
 
     def _cover(self, words: str) -> None:
         self._words = words
@@ -78,10 +85,10 @@ class DropTarget(QWidget):
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._words)
 
 
-def models_in(dragged: QMimeData) -> list[Path]:
-    """The folders and GGUF files among what is dragged."""
+def taken_from(dragged: QMimeData) -> list[Path]:
+    """What the window takes of what is dragged: folders, GGUF files and conversations."""
     paths = [Path(url.toLocalFile()) for url in dragged.urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix.lower() == ".gguf" or path.is_dir()]
+    return [path for path in paths if path.suffix.lower() in (".gguf", ENDING) or path.is_dir()]
 
 
 def files_in(dragged: QMimeData) -> list[Path]:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.engine.marker import Unfinished
+from app.library.archive import ENDING as CHAT_ENDING
 from app.library.conversations import Library
 from app.library.records import DEFAULT_SCHEME, is_scheme
 from app.settings import Settings
@@ -23,6 +24,7 @@ from app.ui.composer import Composer
 from app.ui.configuring import Configuring
 from app.ui.downloads import DownloadNews, DownloadsButton
 from app.ui.drop_target import DropTarget
+from app.ui.exchange import Exchange
 from app.ui.find_bar import FindBar
 from app.ui.generation_panel import ReplySettings
 from app.ui.help import Help
@@ -67,6 +69,8 @@ class MainWindow(QMainWindow):
         self.help = Help(self.actions_, self.models, self)
         self.storage = Storage(library, engine, self.chat, settings, self.notices, self)
         self.resuming = Resuming(self)
+        self.exchange = Exchange(library, engine, self.chat, self.models, self.storage, settings, self.actions_,
+                                 self.notices, self)  # fmt: skip
         self._installing = StarterInstall(starter_install, self.welcome, self.notices, self)
         self.loading = Loading(self.models, self.models_page, self.chat, self.welcome, self.notices, self._installing,
                                starter_installed, settings, self.actions_, self)  # fmt: skip
@@ -141,6 +145,8 @@ class MainWindow(QMainWindow):
         self.loading.changed.connect(self._show_page)
         self.guard.scheme_taken.connect(self.chat.on_scheme_picked)
         self.guard.smaller_wanted.connect(self.on_models)
+        self.exchange.opened.connect(self.on_to_chat)
+        self.sidebar.menu_opened.connect(self.exchange.fill)
         self.resuming.load_wanted.connect(self.load_model)
         self.resuming.other_wanted.connect(self.on_models)
         self.resuming.report_wanted.connect(self.help.on_report)
@@ -236,6 +242,10 @@ class MainWindow(QMainWindow):
         return self.composer.isVisible()
 
     def on_dropped(self, path: Path) -> None:
+        """A file from the desktop, however it came: a conversation, else a model."""
+        if path.suffix.lower() == CHAT_ENDING:
+            self.exchange.import_files([path])
+            return
         self.pages.show_models()
         self.models_page.begin(self.chat.scheme, installed=True)
         self.models_page.installed.add(path)
@@ -307,6 +317,7 @@ class MainWindow(QMainWindow):
         """Write down what the engine said last. Nothing may be shown after this."""
         self.chat.on_save()
         self.browsing.stop()
+        self.exchange.shutdown()
         self._library.close()
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequenc
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.ui import theme
-from app.ui.drop_target import files_in, models_in
+from app.ui.drop_target import files_in, taken_from
 from app.ui.text_pane import wrap_mode
 
 MAX_LINES = 9
@@ -92,8 +92,8 @@ class MessageEdit(QTextEdit):
     # ------------------------------------------------------------ what is pasted and dropped
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        if models_in(source):
-            return False  # the window takes a dropped model
+        if taken_from(source):
+            return False  # the window takes it
         return (self.takes_files and bool(files_in(source))) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:

@@ -1,19 +1,27 @@
-"""One window per data folder: a second start brings the first window forward and ends."""
+"""One window per data folder: a second start brings the first window forward, hands it its files and ends."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QObject, Qt
+from PySide6.QtCore import QLockFile, QObject, Qt, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QWidget
 
 ANSWER_MS = 1000
+MOST_BYTES = 1 << 16  # of what a second start says
 
 
 class SingleInstance(QObject):
-    """Holds `folder` for this process, as long as the object lives, if no other program does: then `first`."""
+    """Holds `folder` for this process, as long as the object lives, if no other program does: then `first`.
+
+    `file_asked(Path)` for each file that a second start was given.
+    """
+
+    file_asked = Signal(object)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -34,17 +42,44 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self.on_called)
         self._server.listen(self._name)
 
-    def call_first(self) -> bool:
-        """Ask the program that holds the folder to show its window; whether it heard."""
+    def call_first(self, files: Sequence[Path] = ()) -> bool:
+        """Ask the program that holds the folder to show its window and to open these; whether it heard."""
         socket = QLocalSocket()
         socket.connectToServer(self._name)
-        return socket.waitForConnected(ANSWER_MS)
+        if not socket.waitForConnected(ANSWER_MS):
+            return False
+        socket.write(json.dumps([str(file.absolute()) for file in files]).encode()[:MOST_BYTES])
+        while socket.bytesToWrite():
+            if not socket.waitForBytesWritten(ANSWER_MS):
+                return False
+        socket.disconnectFromServer()
+        return True
 
     def on_called(self) -> None:
         while self._server.hasPendingConnections():
-            self._server.nextPendingConnection().deleteLater()
+            caller = self._server.nextPendingConnection()
+            caller.disconnected.connect(self.on_said)
+            if caller.state() == QLocalSocket.LocalSocketState.UnconnectedState:
+                self._hear(caller)
         if self._window is not None:
             self._window.setWindowState(self._window.windowState() & ~Qt.WindowState.WindowMinimized)
             self._window.show()
             self._window.raise_()
             self._window.activateWindow()
+
+    def on_said(self) -> None:
+        caller = self.sender()
+        if isinstance(caller, QLocalSocket):
+            self._hear(caller)
+
+    def _hear(self, caller: QLocalSocket) -> None:
+        """All has been said."""
+        said = bytes(caller.read(MOST_BYTES).data())
+        caller.deleteLater()
+        try:
+            files = json.loads(said or b"[]")
+        except (ValueError, RecursionError):
+            files = []
+        for file in files if isinstance(files, list) else []:
+            if isinstance(file, str):
+                self.file_asked.emit(Path(file))

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QEvent, Qt, QUrl
 from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -28,9 +30,32 @@ def test_the_second_calls_the_first(qtbot: QtBot, tmp_path: Path) -> None:
     assert second.call_first()
     qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized)
     assert window.isVisible()
+    asked: list[Path] = []
+    first.file_asked.connect(asked.append)
+    assert second.call_first([tmp_path / "ä chat.turbochat", Path("model.gguf")])
+    qtbot.waitUntil(lambda: len(asked) == 2)
+    assert asked == [tmp_path / "ä chat.turbochat", Path("model.gguf").absolute()]
     other = tmp_path / "other"
     other.mkdir()
     assert SingleInstance(other).first
+
+
+@pytest.mark.parametrize("said", [b"{", b"7", b"[1, null]", b"\xff", b"[" * 70_000, b""])
+def test_nonsense_from_a_caller_opens_nothing(qtbot: QtBot, tmp_path: Path, said: bytes) -> None:
+    first = SingleInstance(tmp_path)
+    window = QWidget()
+    qtbot.addWidget(window)
+    first.show_on_call(window)
+    asked: list[Path] = []
+    first.file_asked.connect(asked.append)
+    caller = QLocalSocket()
+    caller.connectToServer(first._name)
+    assert caller.waitForConnected(1000)
+    caller.write(said)
+    caller.disconnectFromServer()
+    qtbot.waitUntil(window.isVisible)
+    assert SingleInstance(tmp_path).call_first([Path("/a")])
+    qtbot.waitUntil(lambda: asked == [Path("/a")])
 
 
 def test_a_killed_program_holds_nothing(tmp_path: Path) -> None:
