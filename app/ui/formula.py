@@ -21,12 +21,15 @@ log = logging.getLogger(__name__)
 KIND = int(QTextFormat.ObjectTypes.UserObject) + 1
 SOURCE = int(QTextFormat.Property.UserProperty) + 21  # as the model wrote it, with its delimiters
 DISPLAY = int(QTextFormat.Property.UserProperty) + 22  # True: on a line of its own
-LONGEST = 2000  # letters; setting takes about 0.1 ms for one
+LONGEST = 1500  # letters; setting takes about 0.3 ms for one
+MOST_EFFORT = 1000  # a quarter of a second; formulas in papers take 20 to 200
+LARGEST = 20_000  # pixels, at _UNIT
 _UNIT = 32.0  # pixels to the em that formulas are set at; drawing scales them
 _X_HEIGHT = 0.467 * _UNIT  # of the font that formulas are set in
 _SMALLEST = 0.45  # a formula that is wider than its column is made smaller, down to this
 # These would give commands a meaning that the parser doesn't bound.
 _PROGRAMS = re.compile(r"\\(?:(?:re)?newcommand|(?:g|e|x)?def|let|newenvironment|input|include)\b")
+_LEVELS = re.compile(r"(?P<opens>\\begin\b|\\left\b|(?<!\\)\{)|\\end\b|\\right\b|(?<!\\)\}")
 _REMARKS = re.compile(r"\\(?:label|require)\s*\{[^{}]*\}|\\(?:nonumber|notag)\b")
 _NUMBER = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
 
@@ -53,7 +56,7 @@ def prepare() -> threading.Thread:
 def typeset(source: str, display: bool) -> Formula | None:
     """Set `source`, with or without its delimiters. None where that can't be done."""
     latex = _NUMBER.sub(r"\\qquad(\1)", _REMARKS.sub("", bare(source)))
-    if not latex or len(latex) > LONGEST or _PROGRAMS.search(latex):
+    if not latex or len(latex) > LONGEST or _PROGRAMS.search(latex) or _effort(latex) > MOST_EFFORT:
         return None
     # Not imported before it is needed: see `prepare`.
     import ziafont
@@ -66,10 +69,25 @@ def typeset(source: str, display: bool) -> Formula | None:
         if any(made.font.glyphindex(letter) == 0 for letter in set(letters) if letter.isprintable()):
             return None
         box = made.node.bbox
-        return Formula(made.svg(), box.xmax - box.xmin, box.ymax, -box.ymin)
+        width, height = box.xmax - box.xmin, box.ymax - box.ymin
+        if not (0 < width < LARGEST and 0 < height < LARGEST):
+            return None  # nothing to see, or a length out of all reason
+        return Formula(made.svg(), width, box.ymax, -box.ymin)
     except Exception as error:  # a parser of foreign text: it raises what it likes
         log.debug("a formula stays text: %r", error)
         return None
+
+
+def _effort(latex: str) -> int:
+    """What setting it takes, about: the setter's work doubles with each level of nesting."""
+    effort = depth = 0
+    for found in _LEVELS.finditer(latex):
+        if found["opens"]:
+            depth += 1
+            effort += 2 ** min(depth, 30)
+        else:
+            depth = max(0, depth - 1)
+    return effort
 
 
 def bare(source: str) -> str:

@@ -114,13 +114,18 @@ def _dollars(text: str, start: int) -> int | None:
     if mark == "$" and (before.isalnum() or not first or first.isspace()):
         return None
     end = text.find(mark, place, place + LONGEST_SEARCH)
-    while end > 0 and text[end - 1] == "\\":
+    while end > 0 and _escaped(text, end):
         end = text.find(mark, end + 1, place + LONGEST_SEARCH)
     if end < 0 or not text[place:end].strip() or "`" in text[place:end]:
         return None
     if mark == "$" and (text[end - 1].isspace() or not _AFTER.match(text, end + 1)):
         return None
     return end + len(mark)
+
+
+def _escaped(text: str, place: int) -> bool:
+    before = text[max(0, place - 64) : place]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def _brackets(text: str, start: int) -> int | None:

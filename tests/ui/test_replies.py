@@ -247,6 +247,9 @@ def _sources(document: QTextDocument) -> list[str]:
         (r"$\frac{a}{$", r"$\frac{a}{$"),
         (r"$\text{面积}$", r"$\text{面积}$"),
         (r"$\newcommand{\a}{\a\a}\a$", r"$\newcommand{\a}{\a\a}\a$"),
+        (r"$\rule{1000000em}{1em}$", r"$\rule{1000000em}{1em}$"),
+        ("$" + r"\\\\" * 90 + "$", "$" + r"\\\\" * 90 + "$"),
+        ("$" + r"\frac{1}{" * 15 + "x" + "}" * 15 + "$", "$" + r"\frac{1}{" * 15 + "x" + "}" * 15 + "$"),
         ("$" + "x" * 3000 + "$", "$" + "x" * 3000 + "$"),
     ],
 )
