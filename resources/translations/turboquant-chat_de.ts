@@ -231,7 +231,7 @@
     </message>
     <message>
         <source>Reply settings…</source>
-        <translation>Antworteinstellungen …</translation>
+        <translation>Einstellungen der Antworten …</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -292,6 +292,22 @@
     <message>
         <source>Answer again</source>
         <translation>Noch einmal antworten</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren …</translation>
+    </message>
+    <message>
+        <source>Export as Markdown…</source>
+        <translation>Als Markdown exportieren …</translation>
+    </message>
+    <message>
+        <source>Export as JSON…</source>
+        <translation>Als JSON exportieren …</translation>
+    </message>
+    <message>
+        <source>Export with its cache…</source>
+        <translation>Mit ihrem Cache exportieren …</translation>
     </message>
 </context>
 <context>
@@ -464,7 +480,7 @@
     </message>
     <message>
         <source>Reply settings</source>
-        <translation>Antworteinstellungen</translation>
+        <translation>Einstellungen der Antworten</translation>
     </message>
     <message>
         <source>Reading files…</source>
@@ -831,6 +847,10 @@
         <source>Drop it to attach it</source>
         <translation>Loslassen hängt sie an</translation>
     </message>
+    <message>
+        <source>Drop it to import the conversation</source>
+        <translation>Loslassen importiert die Unterhaltung</translation>
+    </message>
 </context>
 <context>
     <name>EmptyState</name>
@@ -884,6 +904,93 @@
     <message>
         <source>{0} first tokens and {1} pending stay raw</source>
         <translation>Die ersten {0} Token und {1} wartende bleiben roh</translation>
+    </message>
+</context>
+<context>
+    <name>Exchange</name>
+    <message>
+        <source>Export</source>
+        <translation>Exportieren</translation>
+    </message>
+    <message>
+        <source>As Markdown…</source>
+        <translation>Als Markdown …</translation>
+    </message>
+    <message>
+        <source>As JSON…</source>
+        <translation>Als JSON …</translation>
+    </message>
+    <message>
+        <source>With its cache…</source>
+        <translation>Mit ihrem Cache …</translation>
+    </message>
+    <message>
+        <source>A reply is being written in this conversation. Its cache can be exported when that has ended; the text, as far as it is, goes out as Markdown or JSON at any time.</source>
+        <translation>In dieser Unterhaltung wird eine Antwort geschrieben. Ihr Cache lässt sich danach exportieren; der Text, so weit er ist, jederzeit als Markdown oder JSON.</translation>
+    </message>
+    <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>JSON (*.json)</source>
+        <translation>JSON (*.json)</translation>
+    </message>
+    <message>
+        <source>Conversation with its cache (*.turbochat)</source>
+        <translation>Unterhaltung mit ihrem Cache (*.turbochat)</translation>
+    </message>
+    <message>
+        <source>Export the conversation</source>
+        <translation>Unterhaltung exportieren</translation>
+    </message>
+    <message>
+        <source>The export is written when the reply has ended that is being made.</source>
+        <translation>Der Export wird geschrieben, sobald die laufende Antwort zu Ende ist.</translation>
+    </message>
+    <message>
+        <source>Exporting to {0}…</source>
+        <translation>Export nach {0} …</translation>
+    </message>
+    <message>
+        <source>Exported: {0}, {1}</source>
+        <translation>Exportiert: {0}, {1}</translation>
+    </message>
+    <message>
+        <source>It holds the text only: no cache of this conversation is saved.</source>
+        <translation>Er enthält nur den Text: von dieser Unterhaltung ist kein Cache gespeichert.</translation>
+    </message>
+    <message>
+        <source>Show the folder</source>
+        <translation>Ordner zeigen</translation>
+    </message>
+    <message>
+        <source>Conversations (*.turbochat *.json)</source>
+        <translation>Unterhaltungen (*.turbochat *.json)</translation>
+    </message>
+    <message>
+        <source>Import conversations</source>
+        <translation>Unterhaltungen importieren</translation>
+    </message>
+    <message>
+        <source>Importing {0}…</source>
+        <translation>{0} wird importiert …</translation>
+    </message>
+    <message>
+        <source>New conversation</source>
+        <translation>Neue Unterhaltung</translation>
+    </message>
+    <message>
+        <source>“{0}” was imported.</source>
+        <translation>„{0}“ wurde importiert.</translation>
+    </message>
+    <message>
+        <source>Its cache was left out: {0}. The next reply reads the text again.</source>
+        <translation>Ihr Cache wurde ausgelassen: {0}. Die nächste Antwort liest den Text neu.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
     </message>
 </context>
 <context>
@@ -1032,7 +1139,7 @@
     <name>GenerationPanel</name>
     <message>
         <source>Reply settings</source>
-        <translation>Antworteinstellungen</translation>
+        <translation>Einstellungen der Antworten</translation>
     </message>
     <message>
         <source>Name of the profile</source>
