@@ -107,7 +107,7 @@ def test_a_person_chats_switches_quits_and_reopens(desk: tuple[Machine, Screen],
         "Hello there, who are you?",
         "And again, please?",
     ]
-    assert " ERROR " not in bundle.log()
+    assert " ERROR " not in bundle.log(), bundle.log()
     assert bundle.processes() == []
     assert {path.name for path in bundle.home.parent.iterdir()} == {NAME, "home"}  # no socket, no temporary file
     assert contents(bundle.program.parent) == before
