@@ -39,7 +39,7 @@ class Shortcuts(Dialog):
             column.setSpacing(18)
             done = 0
             for title, rows in groups:
-                if (done >= half) == side:
+                if (done + len(rows) / 2 >= half) == side:
                     column.addLayout(_group(title, rows, body))
                 done += len(rows) + 2
             column.addStretch()
