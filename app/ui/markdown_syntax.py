@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from linkify_it import LinkifyIt
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
@@ -16,7 +17,8 @@ from markdown_it.token import Token
 
 OPEN_FORMULA = "open formula"  # in the environment: the line where one begins that hasn't ended at the text's end
 DEEPEST = 40  # levels; what lies deeper is shown as it was written
-LONGEST_SEARCH = 4000  # letters in which a formula inside a line must end
+MOST_LINES = 80  # of a formula
+LONGEST_SEARCH = 4000  # letters in which a formula inside a line must end, or of a paragraph with bare addresses
 
 _DISPLAYS = (("$$", "$$"), (r"\[", r"\]"))
 _ENVIRONMENT = re.compile(r"\\begin\{((?:equation|align|gather|multline|eqnarray|alignat|displaymath|math)\*?)\}")
@@ -28,15 +30,22 @@ _AFTER = re.compile(r"(?!\w)|(?=(?:th|st|nd|rd|s)\b)")
 
 def parser() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": 2 * DEEPEST})
-    made.enable(["table", "strikethrough", "linkify"])
-    assert made.linkify is not None
+    made.enable(["table", "strikethrough"])
+    made.core.ruler.enable(["linkify"])  # its rule inside a line looks through all before it, at each "://"
     # A bare address is a link where it says so itself; "setup.py" and "me@home" stay words.
-    made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    made.linkify = _Addresses({}, {"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     made.block.ruler.before("table", "too_deep", _too_deep)
     made.block.ruler.before("code", "formula", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     made.inline.ruler.before("escape", "formula", _inline)
     made.core.ruler.after("inline", "task", _tasks)
     return made
+
+
+class _Addresses(LinkifyIt):
+    """Its time grows with the square of a paragraph's length."""
+
+    def pretest(self, text: str) -> bool:
+        return len(text) < LONGEST_SEARCH and bool(super().pretest(text))
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -62,7 +71,8 @@ def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     for line in range(start, end):
         text = _line(state, line)
-        if not text.strip() or (line > start and state.sCount[line] < state.blkIndent):
+        outside = line > start and state.sCount[line] < state.blkIndent
+        if not text.strip() or outside or line - start > MOST_LINES:
             return False
         place = text.find(closing, len(opening) if line == start else 0)
         if place < 0:

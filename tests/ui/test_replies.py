@@ -15,7 +15,7 @@ from app.events import TurnFinished
 from app.ui import formula, theme
 from app.ui.document_text import Shown
 from app.ui.markdown import MarkdownWriter, shown
-from app.ui.messages import ReplyFigures, ReplyView
+from app.ui.messages import ReplyFigures, ReplyView, UserBubble
 from app.ui.sections import AnswerSection, MarkdownPane, ThinkingSection
 from tests.ui.conftest import Bench
 
@@ -185,6 +185,23 @@ def test_a_reply_out_of_sight_takes_new_colours_when_it_is_seen(view: ReplyView)
     color = pane.document().begin().begin().fragment().charFormat().foreground().color()
     assert color == QColor(theme.colors().text)
     theme.theme().force(False)
+
+
+def test_messages_follow_the_size_and_colours_of_the_theme(bench: Bench) -> None:
+    bench.engine.reply = lambda prompt: "An **answer**.\n\n```\ncode\n```"
+    bench.say("A question")
+    (bubble,), (view,) = bench.items(UserBubble), bench.items(ReplyView)
+    before = bubble.height(), view.height()
+    theme.theme().set_scale(1.5)
+    theme.theme().force(True)
+    QApplication.processEvents()
+    assert bubble.height() > before[0]
+    assert view.height() > before[1]
+    assert bubble._pane.palette().text().color() == QColor(theme.DARK.text)
+    theme.theme().set_scale(1.0)
+    theme.theme().force(False)
+    QApplication.processEvents()
+    assert (bubble.height(), view.height()) == before
 
 
 def luminance(color: str) -> float:
