@@ -41,7 +41,7 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a reply without its marks. Thoughts that aren't `closed` are still being thought, or were cut off."""
+    """A stretch of a reply without its marks. Thoughts that aren't `closed` go on still, or were cut off."""
 
     thinking: bool
     text: str
@@ -77,9 +77,9 @@ def split(text: str, *, final: bool = True) -> list[Part]:
     """The thoughts and the answers of a reply, in order; blank ones are left out.
 
     An opening mark counts at the start of the reply, of a line, or right behind other thoughts; never in code. Where
-    the first mark is a closing one that begins or ends a line, all before it are thoughts. Thoughts end at their closing
-    mark, unless it is quoted there. While a reply streams (`final` false) a mark that has only begun to come is held
-    back.
+    the first mark is a closing one that begins or ends a line, all before it are thoughts. Thoughts end at their
+    closing mark, unless it is quoted there. While a reply streams (`final` false) a mark that has only begun to come is
+    held back.
     """
     if not final:
         text = text[: len(text) - _begun(text)]

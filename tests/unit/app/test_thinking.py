@@ -65,8 +65,8 @@ def test_a_mark_that_is_still_coming_is_not_shown() -> None:
     assert shown[-1] == [("T", "a"), ("A", "b < c")]
 
 
-PIECES = ["<think>", "</think>", "\n", "word ", "```\n", "`", "~~~\n", "    ", "<|channel|>analysis<|message|>", "<|end|>",
-          "<|start|>assistant<|channel|>final<|message|>", "[THINK]", "[/THINK]", "<th"]  # fmt: skip
+PIECES = ["<think>", "</think>", "\n", "word ", "```\n", "`", "~~~\n", "    ", "<|channel|>analysis<|message|>",
+          "<|end|>", "<|start|>assistant<|channel|>final<|message|>", "[THINK]", "[/THINK]", "<th"]  # fmt: skip
 
 
 @settings(max_examples=200, deadline=None)
