@@ -169,8 +169,9 @@ class ThinkingSection(QWidget):
 
     def _read_back(self) -> bool:
         """Whether the reader has scrolled up to read these thoughts: then they stay."""
-        seen = self.visibleRegion().boundingRect()
-        return self.isVisible() and seen.bottom() < self.height() - 8
+        reply = self.parentWidget()
+        reading = self.isVisible() and reply is not None and not reply.visibleRegion().isEmpty()
+        return reading and self.visibleRegion().boundingRect().bottom() < self.height() - 8
 
     def _write(self) -> None:
         pane = self.reveal_pane()

@@ -409,6 +409,23 @@ def test_thoughts_above_that_unfold_keep_the_place(bench: Bench) -> None:
     assert second.mapTo(bench.transcript, QPoint(0, 0)).y() == place
 
 
+@pytest.mark.parametrize(("up", "folded"), [(0, True), (300, False), (3000, True)])
+def test_thoughts_that_end_fold_unless_they_are_being_read(bench: Bench, up: int, folded: bool) -> None:
+    bench.engine.reply = lambda prompt: "\n\n".join(["paragraph"] * 90)
+    bench.say("Go")
+    bench.engine.reply = lambda prompt: "<think>\n" + "thought\n\n " * 60 + "</think> so it is"
+    bench.engine.hold = True
+    bench.say("And on")
+    bench.step(70)
+    section = thoughts(bench.items(ReplyView)[-1])[0]
+    assert section.header.isChecked()
+    bar = bench.transcript.verticalScrollBar()
+    bar.setValue(bar.maximum() - up)
+    bench.engine.hold = False
+    bench.rest()
+    assert section.header.isChecked() != folded
+
+
 def test_a_resize_lays_out_only_what_is_near(bench: Bench) -> None:
     conversation = bench.library.create("turbo4", "Tiny-1B")
     for number in range(60):
