@@ -67,7 +67,8 @@ class Layer:
     @property
     def offset(self) -> int:
         """Tokens seen: those held and those that left a window."""
-        return self.dropped + self.held
+        # spelt out: models ask each layer twice a step
+        return self.dropped + self.first_keys.count + self.body_values.count + self.tail_keys.count
 
     @property
     def visible(self) -> int:

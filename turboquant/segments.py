@@ -66,14 +66,14 @@ class Buffer:
         self.step = step
         self.count = 0
         self.held: mx.array | None = None
-        self.newest: mx.array | None = None  # rows that `held` lacks, to lie from `_begin` on
-        self._begin = 0
+        self.newest: mx.array | None = None  # rows that `held` lacks, to lie from `begin` on
+        self.begin = 0
 
     @property
     def array(self) -> mx.array | None:
         if self.newest is not None:
             assert self.held is not None
-            self.held[:, :, self._begin : self._begin + self.newest.shape[2]] = self.newest
+            self.held[:, :, self.begin : self.begin + self.newest.shape[2]] = self.newest
             self.newest = None
         return self.held
 
@@ -86,7 +86,7 @@ class Buffer:
         begin, held = self.count, self.held
         self.count = total = begin + x.shape[2]
         if self.newest is None and held is not None and _may_wait(x, held, total):
-            self.newest, self._begin = x, begin
+            self.newest, self.begin = x, begin
             return
         array = self.array
         if array is None:

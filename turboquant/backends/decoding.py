@@ -289,7 +289,11 @@ def _tail(kv: Stretches, length: int) -> list[mx.array] | None:
     """The tail's keys and values, and the newest `length` rows of each where both lack exactly those."""
     keys, values = kv.tail_keys, kv.tail_values
     new_keys, new_values = keys.newest, values.newest
-    if new_keys is not None and new_values is not None and new_keys.shape[2] == new_values.shape[2] == length:
+    if (
+        new_keys is not None
+        and new_values is not None
+        and new_keys.shape[2] == new_values.shape[2] == length == keys.count - keys.begin
+    ):
         found = [keys.held, values.held, new_keys, new_values]
     else:
         found = [keys.array, values.array]

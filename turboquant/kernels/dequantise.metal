@@ -28,7 +28,10 @@
   const uint nf = uint(dims[0]);
   const uint body = uint(dims[2]);
   const uint held = uint(dims[11]);
-  const uint r0 = (threadgroup_position_in_grid.x * uint(NSG) + simdgroup_index_in_threadgroup) * uint(RPS);
+  // the groups of raw rows take longest, so they begin first: the one of the first tokens, then from the tail on backwards
+  const uint nth = threadgroup_position_in_grid.x;
+  const uint group = nth == 0u ? 0u : threadgroups_per_grid.x - nth;
+  const uint r0 = (group * uint(NSG) + simdgroup_index_in_threadgroup) * uint(RPS);
   const uint row0 = uint(dims[6]) + r0;
   const uint t0 = row0 > nf ? row0 - nf : 0u;
   uint g = 0u;                               // the segment of t0

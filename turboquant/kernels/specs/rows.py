@@ -71,7 +71,7 @@ def _calibrated(
 
 
 ROW_SIMDGROUPS = 8
-ROWS_OF_A_SIMDGROUP = 8
+ROWS_OF_A_SIMDGROUP = 4
 
 
 @cache
