@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,7 +52,7 @@ class Range:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
         whole = self.decimals > 0 or isinstance(value, int)
-        return whole and math.isfinite(value) and self.least <= value <= self.most
+        return whole and self.least <= value <= self.most  # neither holds of a NaN
 
 
 RANGES = {
@@ -76,12 +75,12 @@ def valid(name: str, value: object) -> bool:
         return RANGES[name].holds(value)
     match name, value:
         case "system_prompt", str():
-            return len(value) <= PROMPT_LETTERS
+            return len(value) <= PROMPT_LETTERS and _is_whole(value)
         case "thinking", bool():
             return True
         case "stop", tuple():
             return len(value) <= STOPS_MOST and all(
-                isinstance(part, str) and 0 < len(part) <= STOP_LETTERS for part in value
+                isinstance(part, str) and 0 < len(part) <= STOP_LETTERS and _is_whole(part) for part in value
             )
     return False
 
@@ -121,15 +120,18 @@ def resolve(chosen: Chosen, model: Chosen) -> GenerationParams:
     return replace(DEFAULTS, **merged)
 
 
+def _is_whole(text: str) -> bool:
+    """Half a letter of UTF-16, which JSON can name, can't be stored or read by a model."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def _sound(document: Mapping[str, Any]) -> dict[str, Value]:
     sound: dict[str, Value] = {}
     for name, value in document.items():
         if isinstance(value, list):
             value = tuple(value)
-        elif name in RANGES and RANGES[name].decimals and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
         if valid(name, value):
-            sound[name] = value
+            sound[name] = float(value) if name in RANGES and RANGES[name].decimals else value
         else:
             log.warning("an odd setting is left out: %s is %.60r", name, value)
     return sound

@@ -26,6 +26,7 @@ from app.ui.cards import quiet_button, small_label
 
 NUMBER_WIDTH = 84
 SLIDER_WIDTH = 128
+SEED_LETTERS = 40  # more than any has: what is typed beyond its range is told
 
 
 class Field(QWidget):
@@ -227,6 +228,7 @@ class SeedField(Field):
         self.number = QLineEdit(self)
         self.number.setFixedWidth(NUMBER_WIDTH + 40)
         self.number.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.number.setMaxLength(SEED_LETTERS)
         self.number.setPlaceholderText(self.tr("random"))
         self._describe(self.number)
         self.number.textEdited.connect(self.on_edited)

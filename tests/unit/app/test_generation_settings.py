@@ -36,7 +36,9 @@ def test_damage_is_nothing_chosen(text: str) -> None:
         ("temperature", -0.1), ("temperature", float("nan")), ("temperature", "0.5"), ("temperature", True),
         ("top_p", 0), ("top_p", 1.5), ("top_k", 1.5), ("top_k", -1), ("min_p", 2), ("seed", -1), ("seed", 1 << 40),
         ("max_tokens", 0), ("repetition_penalty", 0), ("stop", "END"), ("stop", [""]), ("stop", [1]),
-        ("stop", ["x"] * 99), ("thinking", 1), ("system_prompt", None), ("system_prompt", ["a"]), ("unheard_of", 1),
+        ("stop", ["x"] * 99), ("stop", ["\ud800"]), ("system_prompt", "\udfff"), ("temperature", 10**400),
+        ("top_k", 10**400), ("seed", -(10**400)), ("max_tokens", float("inf")), ("thinking", 1),
+        ("system_prompt", None), ("system_prompt", ["a"]), ("unheard_of", 1),
     ],
 )  # fmt: skip
 def test_an_odd_field_takes_no_other_with_it(name: str, value: object) -> None:
@@ -45,7 +47,7 @@ def test_an_odd_field_takes_no_other_with_it(name: str, value: object) -> None:
     assert generation.read(json.dumps(document)) == expected
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+SCALARS = st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=5)
 ANY = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3))
 
 
@@ -58,7 +60,7 @@ def test_whatever_is_stored_gives_settings_that_hold(document: dict[str, object]
 
 
 def test_the_users_choice_comes_before_the_models_and_that_before_the_programs() -> None:
-    model = generation.of_model({"temperature": 1, "top_k": 20, "max_new_tokens": 512, "top_p": 7, "eos_token_id": 2})
+    model = generation.of_model({"temperature": 1, "top_k": 20, "max_new_tokens": 512, "top_p": 7, "min_p": -(10**400)})
     assert model == {"temperature": 1.0, "top_k": 20, "max_tokens": 512}
     params = generation.resolve({"temperature": 0.3}, model)
     assert (params.temperature, params.top_k, params.top_p) == (0.3, 20, DEFAULTS.top_p)
