@@ -15,6 +15,7 @@ from app.ui.cards import small_label
 
 NAME_WIDTH = 220
 GAP = 6
+MOST_IN_TEXT = 100_000  # letters: a box with more answers its keys late
 
 
 class Chip(QWidget):
@@ -66,7 +67,8 @@ class Chip(QWidget):
 
     def menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addAction(self.tr("Put it into the text"), self.wanted_as_text.emit)
+        into = menu.addAction(self.tr("Put it into the text"), self.wanted_as_text.emit)
+        into.setEnabled(len(self.attachment.text) <= MOST_IN_TEXT)
         menu.addAction(self.tr("Take it away"), self.removed.emit)
         return menu
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QTextCursor
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app import attachments
@@ -19,7 +19,7 @@ from app.errors import AppError
 from app.ui import formats, theme
 from app.ui.attachment_row import AttachmentRow
 from app.ui.cards import small_label
-from app.ui.message_edit import MessageEdit, says_something
+from app.ui.message_edit import MessageEdit, says_something, trimmed
 from app.work.tasks import Task, Tasks
 
 LEAST_ROOM = 256  # tokens that a reply wants
@@ -103,7 +103,7 @@ class Composer(QWidget):
     @property
     def text(self) -> str:
         """As typed, but for blank edges."""
-        return self.edit.toPlainText().strip()
+        return trimmed(self.edit.toPlainText())
 
     @property
     def content(self) -> str:
@@ -121,9 +121,7 @@ class Composer(QWidget):
         self._reading.clear()
         text, files = attachments.split(content)
         self.files.set_all(files)
-        self.edit.wrap_for(text)
-        self.edit.setPlainText(text)
-        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+        self.edit.replace(text)
 
     def clear(self) -> None:
         """The message is safe elsewhere."""
@@ -195,6 +193,7 @@ class Composer(QWidget):
 
     def _update(self) -> None:
         colors = theme.colors()
+        self.edit.steps = not self._reading and (self._recalled is not None or self.empty)
         text, role = self._describe()
         self._note.setText(text)
         self._note.setToolTip(formats.tip(text))
@@ -236,7 +235,6 @@ class Composer(QWidget):
         self.on_edited()
 
     def on_edited(self) -> None:
-        self.edit.steps = self._recalled is not None or self.empty
         self._tokens = 0 if self.empty else self._tokens
         self.on_refusal_over()
         self.edited.emit()

@@ -11,10 +11,11 @@ from app.ui.composer import Composer
 from app.ui.writing import Writing
 
 DELAY_MS = 1500
+LATEST_MS = 10_000  # also where typing doesn't pause
 
 
 class Drafting(QObject):
-    """Writes when typing pauses, when another conversation is shown, and when asked to (`flush`)."""
+    """Writes when typing pauses or goes on for long, when another conversation is shown, and at `flush`."""
 
     def __init__(self, library: Library, writing: Writing, composer: Composer, parent: QObject) -> None:
         super().__init__(parent)
@@ -23,8 +24,15 @@ class Drafting(QObject):
         self._text = ""  # as it is written
         self._files: list[str] = []
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
-        self._timer.timeout.connect(self.flush)
-        composer.edited.connect(self._timer.start)
+        self._latest = QTimer(self, singleShot=True, interval=LATEST_MS)
+        for timer in (self._timer, self._latest):
+            timer.timeout.connect(self.flush)
+        composer.edited.connect(self.on_edited)
+
+    def on_edited(self) -> None:
+        self._timer.start()
+        if not self._latest.isActive():
+            self._latest.start()
 
     def show(self, conversation_id: str) -> None:
         """Put this conversation's draft into the composer; what stood there stays with its own."""
@@ -34,10 +42,14 @@ class Drafting(QObject):
         self._shown = conversation_id
         self._composer.set_content(self._library.drafts.read(conversation_id))
         self._text, self._files = self._composer.text, self._composer.files.blocks
+        self._wait_no_more()
+
+    def _wait_no_more(self) -> None:
         self._timer.stop()
+        self._latest.stop()
 
     def flush(self) -> None:
-        self._timer.stop()
+        self._wait_no_more()
         if self._shown is None:
             return
         text, files = self._composer.text, self._composer.files.blocks

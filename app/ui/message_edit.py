@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QInputMethodEvent, QKeyEvent, QKeySequence, QTextCursor
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.ui import theme
@@ -66,6 +67,15 @@ class MessageEdit(QTextEdit):
         self._composing = bool(event.preeditString())
         super().inputMethodEvent(event)
 
+    def replace(self, text: str) -> None:
+        """In place of all, letters that an input method is still putting together among it; it can't be undone."""
+        if self._composing:
+            QGuiApplication.inputMethod().reset()
+            self._composing = False
+        self.wrap_for(text)
+        self.setPlainText(text)
+        self.moveCursor(QTextCursor.MoveOperation.End)
+
     def event(self, event: QEvent) -> bool:
         if (
             isinstance(event, QKeyEvent)
@@ -123,6 +133,12 @@ class MessageEdit(QTextEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.focus_changed.emit()
+
+
+def trimmed(text: str) -> str:
+    """Without blank edges; the first of several lines keeps its indentation, as code needs it."""
+    text = re.sub(r"\A\s*\n", "", text.rstrip())
+    return text if "\n" in text else text.lstrip()
 
 
 def says_something(text: str) -> bool:

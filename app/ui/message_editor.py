@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QTextCursor
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app import attachments
 from app.ui import theme
 from app.ui.attachment_row import AttachmentRow
-from app.ui.message_edit import MessageEdit, says_something
+from app.ui.message_edit import MessageEdit, says_something, trimmed
 
 
 class MessageEditor(QWidget):
@@ -36,9 +36,7 @@ class MessageEditor(QWidget):
         self.files.set_all(files)
         self.files.changed.connect(self.on_text_changed)
         self.files.wanted_as_text.connect(self.edit.insert)
-        self.edit.wrap_for(words)
-        self.edit.setPlainText(words)
-        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+        self.edit.replace(words)
         self.edit.submitted.connect(self.on_save)
         self.edit.cancelled.connect(self.on_cancel)
         self.edit.textChanged.connect(self.on_text_changed)
@@ -66,7 +64,7 @@ class MessageEditor(QWidget):
     @property
     def text(self) -> str:
         """The whole message, with its files."""
-        return attachments.join(self.edit.toPlainText().strip(), self.files.attachments)
+        return attachments.join(trimmed(self.edit.toPlainText()), self.files.attachments)
 
     def on_text_changed(self) -> None:
         self.edit.wrap_for(self.edit.toPlainText())

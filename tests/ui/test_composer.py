@@ -108,6 +108,32 @@ def test_up_in_an_empty_box_brings_earlier_messages_back(bench: Bench) -> None:
     assert edit.toPlainText() == "third!", "what was changed is a text of its own"
 
 
+def test_arrows_leave_a_file_alone_that_is_still_read(qtbot: QtBot, bench: Bench, tmp_path: Path) -> None:
+    bench.say("first")
+    (tmp_path / "a.txt").write_text("hi")
+    for key in (Key.Key_Up, Key.Key_Down):
+        bench.composer.set_content("")
+        bench.composer.add_files([tmp_path / "a.txt"])
+        QTest.keyClick(bench.composer.edit, key)
+        qtbot.waitUntil(lambda: bool(bench.composer.files.attachments))
+        assert bench.composer.text == ""
+
+
+def test_the_first_line_of_code_keeps_its_indentation(bench: Bench) -> None:
+    bench.say(" \n\n    if x:\n        y()\n\n  ")
+    bench.say("   one line \n")
+    assert bench.said() == ["    if x:\n        y()", "one line"]
+
+
+def test_letters_that_are_put_together_stay_behind_when_another_conversation_is_shown(bench: Bench) -> None:
+    bench.say("first")
+    compose(bench.composer, "にほ")
+    bench.chat.new()
+    assert not bench.composer.edit.composing
+    bench.say("hello")
+    assert bench.said() == ["hello"]
+
+
 def test_up_in_a_text_moves_the_cursor(bench: Bench) -> None:
     bench.say("first")
     bench.type("one\ntwo")
@@ -276,6 +302,21 @@ def test_a_draft_is_written_when_typing_pauses_and_not_with_each_key(bench: Benc
     assert [NOTE.text in statement for statement in writes if statement.startswith("UPDATE drafts")] == [False]
     bench.say("whole")
     assert bench.library.drafts.read("") == ""
+
+
+def test_a_draft_is_written_although_typing_never_pauses(bench: Bench) -> None:
+    drafting = bench.chat.drafting
+    bench.type("half")
+    begun = drafting._latest.remainingTime()
+    for text in ("half a", "half a thought"):
+        QTest.qWait(5)
+        bench.type(text)
+    assert 0 < drafting._latest.remainingTime() < begun
+    drafting._latest.timeout.emit()
+    assert bench.library.drafts.read("") == "half a thought"
+    assert not drafting._timer.isActive()
+    bench.type("more")
+    assert drafting._latest.isActive()
 
 
 def test_a_message_that_is_taken_back_comes_into_the_box(start: Callable[..., Bench]) -> None:
