@@ -134,7 +134,7 @@ def test_a_changed_pin_is_installed_over_it(ready: Project) -> None:
     "part",
     [
         "bin/python",
-        "lib",
+        pytest.param("lib", marks=pytest.mark.slow),
         pytest.param("pyvenv.cfg", marks=pytest.mark.slow),
         pytest.param("bin", marks=pytest.mark.slow),
     ],
@@ -152,7 +152,9 @@ def test_a_broken_environment_is_made_anew(ready: Project, part: str) -> None:
     ready.works()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"state": "ready"}'])
+@pytest.mark.parametrize(
+    "content", [*(pytest.param(c, marks=pytest.mark.slow) for c in ("", "[]")), "{", '{"state": "ready"}']
+)
 def test_a_damaged_stamp_costs_an_installation_no_more(ready: Project, content: str) -> None:
     (ready.venv / "setup.json").write_text(content)
     ready.works()

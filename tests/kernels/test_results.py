@@ -60,29 +60,11 @@ DIMS = [
     Attend(256, key_bits=4, value_bits=4, body=40, capacity=64),
     Attend(512, key_bits=3, value_bits=2, group=1, body=20, capacity=32),
 ]
-FEATURES = [
-    # raw keys, keys and values of different dims
-    Attend(128, key_bits=0),
-    Attend(72, key_bits=0, value_bits=2, raw_dtype="bfloat16", dtype="bfloat16"),
-    Attend(192, 128),
-    Attend(64, 120, key_bits=3, value_bits=3, group=2),
-    # groups, rows, batches
-    Attend(64, group=1),
-    Attend(64, group=7, kv_heads=2),
-    Attend(64, group=3, length=5, kv_heads=2),
-    Attend(64, group=8, length=8, body=30, capacity=32),
-    Attend(64, batch=2, kv_heads=2, group=2, length=2),
+SHARED = [  # of which each comes more than once, here or below: on either target in every run
     # calibration
     Attend(64, calibration=1, starts=(0, 30, 33, 70)),
     Attend(128, calibration=2, starts=(0, 8, 16, 17, 76), kv_heads=2),
     Attend(80, calibration=2, group=2, length=3, starts=(0, 40)),
-    # split keys
-    Attend(128, split=True, calibration=2, starts=(0, 30), kv_heads=2),
-    Attend(64, split=True, key_bits=3, value_bits=3, calibration=2, group=8),
-    Attend(80, split=True, key_bits=2, calibration=2, group=2, length=3),
-    Attend(72, split=True, key_bits=3, calibration=1, group=2),
-    Attend(256, 64, split=True, key_bits=4, value_bits=2, body=40, capacity=64),
-    Attend(120, split=True, key_bits=2, single=True, group=2),
     # a bias of the scores, rows out of sight
     Attend(64, bias=True, length=2, kv_heads=2, calibration=1),
     Attend(128, bias=True, split=True, dtype="float32", soft_cap=30.0),
@@ -99,6 +81,26 @@ FEATURES = [
     # types
     Attend(64, dtype="bfloat16", raw_dtype="bfloat16", body=200, capacity=224),
     Attend(128, dtype="float32", calibration=2),
+]
+FEATURES = [
+    # raw keys, keys and values of different dims
+    Attend(128, key_bits=0),
+    Attend(72, key_bits=0, value_bits=2, raw_dtype="bfloat16", dtype="bfloat16"),
+    Attend(192, 128),
+    Attend(64, 120, key_bits=3, value_bits=3, group=2),
+    # groups, rows, batches
+    Attend(64, group=1),
+    Attend(64, group=7, kv_heads=2),
+    Attend(64, group=3, length=5, kv_heads=2),
+    Attend(64, group=8, length=8, body=30, capacity=32),
+    Attend(64, batch=2, kv_heads=2, group=2, length=2),
+    # split keys
+    Attend(128, split=True, calibration=2, starts=(0, 30), kv_heads=2),
+    Attend(64, split=True, key_bits=3, value_bits=3, calibration=2, group=8),
+    Attend(80, split=True, key_bits=2, calibration=2, group=2, length=3),
+    Attend(72, split=True, key_bits=3, calibration=1, group=2),
+    Attend(256, 64, split=True, key_bits=4, value_bits=2, body=40, capacity=64),
+    Attend(120, split=True, key_bits=2, single=True, group=2),
     # lengths
     Attend(64, body=1, capacity=32, tail=1, first=0),
     Attend(64, body=0, capacity=32),
@@ -117,7 +119,7 @@ FEATURES = [
     Attend(64, single=True, key_bits=0, sharp=True, soft_cap=30.0),
     Attend(512, single=True, group=1, body=20, capacity=32),
 ]
-ATTEND = [*DIMS, *FEATURES]
+ATTEND = [*DIMS, *SHARED, *FEATURES]
 DEQUANTISE = [
     Dequantise(),
     Dequantise(72, 3, "float32", calibration=2, starts=(0, 7, 8)),
