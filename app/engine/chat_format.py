@@ -8,6 +8,7 @@ offered in several forms until one is taken whole.
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from typing import Any
 from app import thinking
 from app.errors import AppError
 from app.events import ChatMessage, GenerationParams
+
+log = logging.getLogger(__name__)
 
 Turn = tuple[str, str]  # role, content
 _ASKED, _ANSWERED = "Question 7?", "Answer 7."
@@ -70,8 +73,8 @@ class ChatFormat:
         """The transcript with the header of a reply behind it.
 
         Two turns of the same role in a row are merged, a reply that says nothing is left out, and a system prompt that
-        the template refuses or leaves out goes in front of the first user message. Raises AppError where the template
-        takes this conversation in no form.
+        the template refuses or leaves out goes in front of the first user message. What it takes in none of these forms
+        it is told as one turn. Raises AppError where it refuses that too.
         """
         turns = [
             (role, text if role == "assistant" else self._quoted(text))
@@ -94,6 +97,13 @@ class ChatFormat:
             incomplete = incomplete or text
         if incomplete:  # it writes the words in another way, or not at all; nothing better is to be had
             return Rendered(incomplete, self._head(incomplete))
+        for form in _forms(_as_one(turns)):
+            try:
+                text = self._apply(form, **switch)
+            except Exception:  # what was refused first says more
+                continue
+            log.warning("the chat template takes no such conversation, so it is told in one turn: %r", refused)
+            return Rendered(text, self._head(text))
         raise AppError(
             "The model's chat template can't render this conversation. The text is kept.",
             "Try another model.",
@@ -186,13 +196,7 @@ class ChatFormat:
     # ------------------------------------------------------------ without a template
 
     def _plain(self, turns: Sequence[Turn]) -> str:
-        lines = []
-        for role, content in turns:
-            if role == "assistant":  # as the model wrote it, with the space that it began with
-                lines.append(_NAMES[role] + ("" if content[:1].isspace() else " ") + content.rstrip())
-            else:
-                lines.append(f"{_NAMES[role]} {content.strip()}" if role in _NAMES else content.strip())
-        return self._begin() + "\n\n".join([*lines, _NAMES["assistant"]])
+        return self._begin() + "\n\n".join([*map(_line, turns), _NAMES["assistant"]])
 
     def _begin(self) -> str:
         """The token that the tokenizer puts before every text, written out."""
@@ -227,6 +231,19 @@ def _turns(messages: Sequence[ChatMessage], system_prompt: str) -> list[Turn]:
         else:
             turns.append((role, message.content))
     return turns
+
+
+def _line(turn: Turn) -> str:
+    role, content = turn
+    if role == "assistant":  # as the model wrote it, with the space that it began with
+        return _NAMES[role] + ("" if content[:1].isspace() else " ") + content.rstrip()
+    return f"{_NAMES[role]} {content.strip()}" if role in _NAMES else content.strip()
+
+
+def _as_one(turns: Sequence[Turn]) -> list[Turn]:
+    """For a template that takes no replies, or only so many turns: all that was said, in the user's words."""
+    system = [turn for turn in turns[:1] if turn[0] == "system"]
+    return [*system, ("user", "\n\n".join(map(_line, turns[len(system) :])))]
 
 
 def _forms(turns: Sequence[Turn]) -> Iterator[list[dict[str, Any]]]:

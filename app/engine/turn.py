@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -68,12 +69,14 @@ def _context_full(session: Session, command: Generate, prompt_tokens: int) -> Co
     loaded = session.loaded
     context = loaded.info.context_tokens
     users = [place for place, message in enumerate(command.messages) if message.role == "user"]
-    droppable = 0
-    for turns, place in enumerate(users[1:], start=1):
-        text = loaded.format.render(command.messages[place:], command.params).text
-        if len(prompt.encode(loaded.tokenizer, text)) + _margin(command.params) <= context:
-            droppable = turns
-            break
+
+    def fits(turns: int) -> bool:
+        text = loaded.format.render(command.messages[users[turns] :], command.params).text
+        return len(prompt.encode(loaded.tokenizer, text)) + _margin(command.params) <= context
+
+    choices = range(1, len(users))  # the more are dropped, the less is left: a few tries among thousands tell
+    first = bisect_left(choices, True, key=fits)
+    droppable = choices[first] if first < len(choices) else 0
     return ContextFull(command.conversation_id, command.reply_id, prompt_tokens, context, droppable)
 
 

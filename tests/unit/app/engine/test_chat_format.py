@@ -123,12 +123,28 @@ def test_a_broken_template_is_explained_and_the_conversation_lives(make: Make, t
     assert text_of(chat_format, "hi").endswith("User: hi\n\nAssistant:")
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% if messages|length > 1 %}{{ raise_exception('too long') }}{% endif %}{{ messages[0].content }}",
+        "{% for m in messages %}{{ m.content }}{% if m.role != 'user' %}{{ m.no.such.thing }}{% endif %}{% endfor %}",
+        "{% for m in messages %}{{ m.content }}{{ 1 / (2 - loop.index0) }}{% endfor %}",
+    ],
+)
+def test_a_template_that_takes_no_replies_is_told_the_conversation_in_one_turn(make: Make, template: str) -> None:
+    picky = make(template)
+    assert (picky.notice, text_of(picky, "hi", params=GenerationParams())[:2]) == ("", "hi")
+    text = text_of(picky, "hi", "yes", "more")
+    assert "Be brief." in text
+    assert "User: hi\n\nAssistant: yes\n\nUser: more" in text
+
+
 def test_a_template_that_fails_on_this_conversation_only_says_so(make: Make) -> None:
-    picky = make("{% if messages|length > 1 %}{{ raise_exception('too long') }}{% endif %}{{ messages[0].content }}")
+    picky = make("{% if 'sing' in messages|string %}{{ raise_exception('no songs') }}{% endif %}x")
     assert picky.notice == ""
     with pytest.raises(AppError, match="can't render this conversation") as failed:
-        text_of(picky, "hi", "yes", "more")
-    assert "too long" in failed.value.detail
+        text_of(picky, "hi", "yes", "sing")
+    assert "no songs" in failed.value.detail
 
 
 @pytest.mark.parametrize("name", ["chat_template.jinja", "chat_template.json"])

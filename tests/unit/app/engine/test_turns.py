@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import mlx.core as mx
 import pytest
@@ -28,7 +29,7 @@ from app.events import (
     TurnFailed,
     TurnFinished,
 )
-from tests.engine_kit import GREEDY, ask, drive, held_tokens, make_model, of, one, ready_engine, transcript
+from tests.engine_kit import GREEDY, ask, drive, held_tokens, loaded_of, make_model, of, one, ready_engine, transcript
 
 LONG = "In the beginning God created the heaven and the earth. " * 12
 
@@ -246,6 +247,21 @@ def test_the_turns_to_drop_are_counted(short_model: Path, tmp_path: Path) -> Non
     full = one(ContextFull, drive(engine, Generate("c", "r", messages, "turbo4", GREEDY)))
     assert full.droppable_turns == 1
     assert ask(engine, messages[2 * full.droppable_turns :]).reason == "length"
+
+
+def test_a_few_tries_tell_how_many_of_many_turns_to_drop(
+    short_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = ready_engine(short_model, tmp_path / "s")
+    chat_format = loaded_of(engine).format
+    spy = Mock(wraps=chat_format.render)
+    monkeypatch.setattr(chat_format, "render", spy)
+    messages = transcript(*["a" * 30] * 401)
+    turns = one(ContextFull, drive(engine, Generate("c", "r", messages, "turbo4", GREEDY))).droppable_turns
+    assert spy.call_count < 20
+    kept = messages[2 * turns - 2 :]
+    assert one(ContextFull, drive(engine, Generate("c", "r", kept, "turbo4", GREEDY))).droppable_turns == 1
+    assert ask(engine, kept[2:]).reason == "length"
 
 
 def test_the_context_ends_a_reply(short_model: Path, tmp_path: Path) -> None:
