@@ -1,0 +1,123 @@
+"""Saved caches in the window: what they take and spare, the room for them, and discarding them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+
+from app import events as ev
+from app.ui import formats
+from app.ui.storage import UNSAVED
+from app.ui.storage_page import StoragePage
+from tests.ui.conftest import Bench
+from tests.ui.fake_engine import PREFILL_RATE, FakeEngine
+
+
+def saved(bench: Bench, *texts: str) -> list[str]:
+    """A conversation for each text, its cache saved."""
+    ids = []
+    for text in texts:
+        bench.window.browsing.on_new()
+        bench.say(text)
+        ids.append(bench.chat.current)
+    bench.chat.on_idle()
+    bench.rest()
+    return ids
+
+
+def page(bench: Bench) -> StoragePage:
+    configuring = bench.window.configuring
+    configuring.show("storage")
+    assert configuring.window is not None
+    (found,) = configuring.window.findChildren(StoragePage)
+    return found
+
+
+def rows(bench: Bench) -> list[list[str]]:
+    shown = page(bench).list
+    return [[shown.topLevelItem(row).text(column) for column in range(6)] for row in range(shown.topLevelItemCount())]
+
+
+def test_the_panel_says_what_a_saved_cache_takes_and_spares(bench: Bench) -> None:
+    assert bench.panel.discard.isHidden()
+    saved(bench, "word " * 500)
+    assert bench.panel.value("snapshot").endswith("· saved in 0.02 s")
+    tokens = bench.engine.snapshots[bench.chat.current][1]
+    assert bench.panel.value("again") == f"about {formats.spell(tokens / PREFILL_RATE)}"
+    assert not bench.panel.discard.isHidden()
+
+
+def test_discarding_keeps_the_text(bench: Bench) -> None:
+    (one,) = saved(bench, "hello")
+    bench.panel.discard.click()
+    bench.rest()
+    assert bench.panel.value("snapshot") == bench.panel.value("again") == "–"
+    assert bench.panel.discard.isHidden()
+    assert bench.library.conversation(one).snapshot_bytes == bench.library.conversation(one).cached_tokens == 0
+    assert bench.said() == ["hello"]
+    assert ev.DiscardCache(one) in bench.engine.received
+
+
+def test_the_page_lists_the_largest_first(bench: Bench) -> None:
+    saved(bench, "short one", "long " * 300)
+    shown = rows(bench)
+    assert [row[0][:5] for row in shown] == ["long ", "short"]
+    assert [row[1] for row in shown] == ["turbo4", "turbo4"]
+    assert shown[0][4] == "0.02 s"
+    assert shown[0][5].startswith("about ")
+    assert page(bench).total.text().startswith("2 saved cache")
+    assert page(bench).total.text().endswith("of 4.00 GB")
+
+
+def test_discarding_one_and_all(bench: Bench) -> None:
+    first, second, third = saved(bench, "one " * 9, "two " * 99, "three " * 999)
+    shown = page(bench)
+    assert not shown.discard.isEnabled()
+    shown.list.topLevelItem(1).setSelected(True)
+    shown.discard.click()
+    bench.rest()
+    assert [row[0][:3] for row in rows(bench)] == ["thr", "one"]
+    shown.discard_all.click()
+    assert shown.box is not None
+    assert "text of every conversation is kept" in shown.box.informativeText()
+    (yes,) = [button for button in shown.box.findChildren(QPushButton) if button.text() == "Discard all"]
+    yes.click()
+    bench.rest()
+    assert rows(bench) == []
+    assert not shown.discard_all.isEnabled()
+    assert {c.id for c in bench.library.conversations()} == {first, second, third}
+
+
+def test_the_room_is_a_setting(start: Callable[..., Bench]) -> None:
+    bench = start()
+    assert ev.LimitSnapshots(4_000_000_000) in bench.engine.received
+    shown = page(bench)
+    shown.quota.setCurrentIndex(shown.quota.findData(16_000_000_000))
+    shown.quota.activated.emit(shown.quota.currentIndex())
+    assert bench.engine.received[-1] == ev.LimitSnapshots(16_000_000_000)
+    bench.close()
+    again = start(FakeEngine())
+    assert ev.LimitSnapshots(16_000_000_000) in again.engine.received
+
+
+def test_what_wasnt_saved_at_the_end_is_told_at_the_next_start(start: Callable[..., Bench]) -> None:
+    bench = start()
+    bench.say("hello")
+    bench.engine.event_emitted.emit(ev.SnapshotNotSaved(bench.chat.current, "there was no time for it", at_end=True))
+    assert bench.window.notices.texts() == []
+    bench.close()
+    again = start(FakeEngine(), load=False)
+    again.window.start()
+    assert "no time to save the cache of “hello”" in "\n".join(again.window.notices.texts())
+    assert again.settings.get(UNSAVED, ["x"]) == []
+
+
+def test_the_page_is_reached_by_keyboard_and_has_names(bench: Bench) -> None:
+    saved(bench, "hello")
+    shown = page(bench)
+    for widget in (shown.quota, shown.list, shown.discard_all):
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert shown.quota.accessibleName() == "Room for saved caches"
+    assert shown.list.accessibleName()
