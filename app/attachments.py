@@ -37,6 +37,8 @@ _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "ut
 # Letters that a text doesn't hold. A form feed, and the escape of coloured logs, it may.
 _BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
+_FOREIGN = re.compile("[^\x00-\x7f\ufffd]")
+
 
 @dataclass(frozen=True)
 class Attachment:
@@ -96,17 +98,26 @@ def read_file(path: Path) -> Attachment:
 
 
 def decode(name: str, data: bytes) -> str:
-    """Text in UTF-8, UTF-16 with its mark, or else Windows-1252. Raises AppError for what is no text."""
-    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
-    text: str | None = None
-    for attempt in (encoding, "cp1252"):
-        try:
-            text = data.decode(attempt)
-            break
-        except UnicodeDecodeError:
-            continue
+    """Text in UTF-8, also with a few damaged letters, UTF-16 with its mark, or else Windows-1252. Raises AppError for
+    what is no text.
+    """
+    text = _decoded(data)
     if text is None or _BINARY.search(text):
         raise AppError(f"{name} isn't a text file.", "Only text can be attached: export it as text first.")
     if not text.strip():
         raise AppError(f"{name} is empty.", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded(data: bytes) -> str | None:
+    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+    if len(_FOREIGN.findall(text)) > text.count("\ufffd"):  # cut within a letter, say; not another encoding
+        return text
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return None

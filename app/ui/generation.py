@@ -13,6 +13,7 @@ from app.generation import Chosen, GenerationParams, Value
 from app.library.conversations import Library
 from app.library.profiles import NAME_LETTERS, Profile
 from app.ui import formats
+from app.ui.message_edit import says_something
 from app.ui.model_link import ModelLink
 from app.ui.notice_bar import NoticeBar
 from app.ui.writing import Writing
@@ -131,7 +132,7 @@ class Generation(QObject):
 
     def hindrance(self, name: str, instead_of: str = "") -> str:
         """Why a profile can't be called so; empty when it can. `instead_of`: the one that is renamed."""
-        if not name.strip():
+        if not says_something(name):
             return self.tr("Give it a name.")
         if len(name.strip()) > NAME_LETTERS:
             return self.tr("That name is too long.")

@@ -206,8 +206,9 @@ def test_profiles_are_made_applied_changed_renamed_and_deleted(settings: Setting
     panel, generation = settings.panel, settings.bench.chat.generation
     settings.type("temperature", "0.3")
     settings.menu()["Save as a new profile…"]()
-    panel.name.setText("  ")
-    assert not panel.save.isEnabled()
+    for blank in ("  ", "\u200b\u2060"):
+        panel.name.setText(blank)
+        assert not panel.save.isEnabled()
     panel.name.setText("Calm")
     QTest.keyClick(panel.name, Qt.Key.Key_Return)
     assert (panel.profile.text(), settings.ticked()) == ("Calm", ["Calm"])

@@ -41,6 +41,7 @@ def test_a_file_stands_fenced_under_its_name() -> None:
         ("\ufeffGrüße".encode("utf-16-le"), "Grüße"),
         ("\ufeffGrüße".encode("utf-16-be"), "Grüße"),
         ("Grüße – “so”".encode("cp1252"), "Grüße – “so”"),
+        ("Grüße, 日本".encode()[:-1], "Grüße, 日\ufffd"),
         (b"\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"),
     ],
 )
