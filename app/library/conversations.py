@@ -21,7 +21,7 @@ from app import paths
 from app.events import SchemeSwitched, TurnFinished
 from app.library import titles
 from app.library.caches import Caches
-from app.library.database import open_database
+from app.library.database import open_database, unusable
 from app.library.drafts import Drafts
 from app.library.listing import Listing
 from app.library.profiles import Profiles
@@ -61,8 +61,12 @@ class Library:
         self._index = SearchIndex(self.path.with_name("search.db"), self._db)
         if self.notice:
             self._index.forget()
-        self._forget_deleted()
-        self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
+        try:
+            self._forget_deleted()
+            self.profiles, self.drafts = Profiles(self._db), Drafts(self._db)
+        except sqlite3.OperationalError as error:
+            self.close()
+            raise unusable(self.path, error) from error
         self._listing, self._talk = Listing(self._db), Talk(self._db)
         self.caches = Caches(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
@@ -342,15 +346,18 @@ class Library:
         self._db.execute("DELETE FROM conversations WHERE deleted IS NOT NULL")
 
     def _take_in_left(self) -> None:
-        """What a killed program left of a reply goes into the reply's row."""
-        for message_id, text in self._streaming.left():
-            try:
-                self._db.execute(
-                    "UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'", (text, message_id)
+        """What a killed program left of replies goes into their rows."""
+        left = list(self._streaming.left())
+        try:
+            with _transaction(self._db):
+                self._db.executemany(
+                    "UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'",
+                    [(text, message_id) for message_id, text in left],
                 )
-            except sqlite3.OperationalError as error:  # shown from its file, and tried again at the next start
-                log.warning("the rest of a reply can't be taken in: %s", error)
-            else:
+        except sqlite3.OperationalError as error:  # shown from their files, and tried again at the next start
+            log.warning("the rest of a reply can't be taken in: %s", error)
+        else:
+            for message_id, _ in left:
                 self._streaming.drop(message_id)
 
     def _add(

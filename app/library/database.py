@@ -165,11 +165,7 @@ def open_database(path: Path) -> OpenedDatabase:
         return OpenedDatabase(_connect(path), "")
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a damaged schema's names may be no text at all
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _NOT_DAMAGE:
-            raise AppError(
-                f"The conversations in {path} can't be opened: {error}. They are untouched.",
-                "Check that the folder is yours, that its disk isn't full and that no other program holds the file.",
-                repr(error),
-            ) from error
+            raise unusable(path, error) from error
         log.warning("%s is damaged: %s", path, error)
     aside = _set_aside(path)
     connection = _connect(path)
@@ -178,6 +174,15 @@ def open_database(path: Path) -> OpenedDatabase:
         connection,
         f"The file with your conversations was damaged. {count} of them could be read and were copied to a new file; "
         f"the old one is kept as {aside}.",
+    )
+
+
+def unusable(path: Path, error: Exception) -> AppError:
+    """What is said where the file is sound and can't be written: it is locked, read-only, or the disk is full."""
+    return AppError(
+        f"The conversations in {path} can't be opened: {error}. They are untouched.",
+        "Check that the folder is yours, that its disk isn't full and that no other program holds the file.",
+        repr(error),
     )
 
 

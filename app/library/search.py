@@ -11,22 +11,31 @@ import logging
 import re
 import sqlite3
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 ROWS_AT_ONCE = 500  # messages that a call of `follow` takes in: a few milliseconds
 MARK, UNMARK = "\x02", "\x03"  # around a hit in a snippet; neither occurs in text
-_SNIPPET_WORDS = 16
+_SNIPPET_WORDS, _SNIPPET_LETTERS = 16, 48
+# Letters of scripts that put no space between words (Thai to Khmer, kana, Han), and signs and emoji: in the index each
+# is a word of its own, kept from its neighbours by a space without width.
+ALONE = (
+    "[\u00a6\u00a9\u00ae\u00b0\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\u2100-\u214f\u2190-\u2bff\U0001f000-\U0001faff\U00020000-\U0003ffff]"
+)
+_ALONE, _BESIDE, _GAP = re.compile(ALONE), re.compile(f"(?<={ALONE})|(?={ALONE})"), "\u200b"
 _SELECT = (
     "SELECT seq, id, conversation, parent, content, state, created FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
 )
 _LAYOUT = f"""
     CREATE VIRTUAL TABLE found USING fts5(
-        message UNINDEXED, conversation UNINDEXED, content, tokenize = 'unicode61 remove_diacritics 2'
+        message UNINDEXED, conversation UNINDEXED, content,
+        tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"
     );
     CREATE TABLE followed (seq INTEGER NOT NULL, message TEXT NOT NULL);
     INSERT INTO followed VALUES (0, '');
@@ -41,6 +50,20 @@ class Hit:
     conversation: str
     message: str
     snippet: str
+
+
+def words(text: str) -> list[str]:
+    """What of a query is looked for: its words, without what stands between and around them."""
+    kept = (letter if _is_wordy(letter) else " " for letter in unicodedata.normalize("NFC", text))
+    return "".join(kept).split()
+
+
+def _is_wordy(letter: str) -> bool:
+    return letter == "_" or unicodedata.category(letter)[0] in "LNM" or _ALONE.match(letter) is not None
+
+
+def _spaced(text: str) -> str:
+    return _BESIDE.sub(_GAP, text) if _ALONE.search(text) else text
 
 
 class SearchIndex:
@@ -86,15 +109,16 @@ class SearchIndex:
 
         What `follow` hasn't taken in yet isn't found.
         """
-        words = re.findall(r"\w+", text)
-        if not words:
+        asked = words(text)
+        if not asked:
             return []
-        query = " ".join(f'"{word}"' for word in words) + "*"
+        query = " ".join(f'"{_spaced(word)}"' for word in asked) + "*"
+        length = _SNIPPET_LETTERS if _ALONE.search(text) else _SNIPPET_WORDS
         try:
             rows = (
                 self._opened()
                 .execute(
-                    f"SELECT conversation, message, snippet(found, 2, '{MARK}', '{UNMARK}', '…', {_SNIPPET_WORDS}) "
+                    f"SELECT conversation, message, snippet(found, 2, '{MARK}', '{UNMARK}', '…', {length}) "
                     "FROM found WHERE found MATCH ? ORDER BY rowid DESC LIMIT ?",
                     (query, limit),
                 )
@@ -104,7 +128,8 @@ class SearchIndex:
             log.warning("the search index is made anew: %s", error)
             self.forget()
             return []
-        return [hit for row in rows if self._exists(hit := Hit(*row))]
+        hits = (Hit(conversation, message, snippet.replace(_GAP, "")) for conversation, message, snippet in rows)
+        return [hit for hit in hits if self._exists(hit)]
 
     def _exists(self, hit: Hit) -> bool:
         row = self._messages.execute(
@@ -129,7 +154,7 @@ class SearchIndex:
             with db:
                 db.executemany(
                     "INSERT INTO found (rowid, message, conversation, content) VALUES (?, ?, ?, ?)",
-                    [(row["seq"], row["id"], row["conversation"], row["content"]) for row in settled],
+                    [(row["seq"], row["id"], row["conversation"], _spaced(row["content"])) for row in settled],
                 )
                 db.execute("UPDATE followed SET seq = ?, message = ?", (settled[-1]["seq"], settled[-1]["id"]))
         return len(settled) >= ROWS_AT_ONCE

@@ -14,6 +14,7 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 ENDING = ".reply"
+MOST_BYTES = 64 << 20  # of a reply; what is larger is no reply
 
 
 class Streaming:
@@ -47,10 +48,12 @@ class Streaming:
                 log.warning("the file of %s can't be removed: %s", message_id, error)
 
     def left(self) -> Iterator[tuple[str, str]]:
-        """The replies that a killed program left. A file that can't be read is left where it is."""
+        """The replies that a killed program left. What can't be read, or is none, is left where it is."""
         for file in sorted(self._folder.glob("*" + ENDING)):
             if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", file.stem):
                 try:
+                    if not file.is_file() or file.stat().st_size > MOST_BYTES:  # a pipe would be waited for
+                        raise OSError("it is no reply")
                     self._texts[file.stem] = file.read_bytes().decode("utf-8", "replace")
                 except OSError as error:
                     log.warning("%s can't be read: %s", file, error)

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
+from app.library.search import ALONE
 from app.ui import theme
 from app.ui.document_text import Shown
 from app.ui.pieces import Entry, Texts
@@ -21,6 +22,8 @@ SLICE_S = 0.006  # of work between two looks at the event loop
 LIVE_MS = 400  # a reply that is being written is searched again this often
 MOST = 10_000  # hits; more tell nobody anything
 _MARKUP = re.compile(r"[*_`~\\]")
+_ACCENT = re.compile("[\u0300-\u036f]")
+_LETTERS = re.compile("ss|.", re.DOTALL)
 
 Hit = tuple[int, int, int]  # the pane's place in its piece, and the stretch of its text
 
@@ -56,7 +59,9 @@ class Finder(QObject):
     def find_words(self, words: Sequence[str], start: Entry) -> None:
         """Any word that begins like one of these, from the piece `start` on."""
         each = "|".join(map(_any_accent, sorted(filter(None, words), key=len, reverse=True)))
-        self._begin(rf"\b(?:{each})" if each else "", (), self._transcript.entries.index(start))
+        self._begin(
+            rf"(?:\b|(?={ALONE})|(?<={ALONE}))(?:{each})" if each else "", (), self._transcript.entries.index(start)
+        )
 
     def clear(self) -> None:
         self._begin("", (), 0)
@@ -205,20 +210,25 @@ class Finder(QObject):
 
 
 def _bare(text: str) -> str:
-    """In small letters and without accents."""
+    """In small letters and without accents. The marks of other scripts make other letters, and stay."""
     if text.isascii():
         return text.casefold()
-    parts = unicodedata.normalize("NFD", text.casefold())
-    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text.casefold())))
 
 
 def _any_accent(word: str) -> str:
     """A pattern for a word with its accents or without: "resume" finds "résumé", as the search over all does."""
-    forms = _accented()
-    pieces = []
-    for letter in _bare(word) or word:
-        pieces.append(f"[{letter}{forms.get(letter, '')}][\u0300-\u036f]*" if letter.isalpha() else re.escape(letter))
-    return "".join(pieces)
+    return "".join(map(_any_form, _LETTERS.findall(_bare(word) or word)))
+
+
+def _any_form(letter: str) -> str:
+    if letter == "ss":
+        return f"(?:ß|{_any_form('s') * 2})"
+    if not letter.isalpha():
+        return re.escape(letter)
+    parts = unicodedata.normalize("NFD", letter)  # as some programs write kana and Hangul
+    apart = "" if parts == letter else f"|{parts}"
+    return f"(?:[{letter}{_accented().get(letter, '')}]{apart})[\u0300-\u036f]*"
 
 
 @lru_cache(maxsize=1)

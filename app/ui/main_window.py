@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from app.engine.marker import Unfinished
 from app.library.archive import ENDING as CHAT_ENDING
 from app.library.conversations import Library
 from app.library.records import DEFAULT_SCHEME, is_scheme
+from app.library.search import words
 from app.settings import Settings
 from app.ui import formats, reading_order, window_state
 from app.ui.actions import Actions
@@ -208,7 +208,7 @@ class MainWindow(QMainWindow):
 
     def on_hit_chosen(self, _conversation: str, message_id: str) -> None:
         """It is on screen: what was searched for is marked in it."""
-        self.find_bar.show_message(message_id, re.findall(r"\w+", self.sidebar.search.text()))
+        self.find_bar.show_message(message_id, words(self.sidebar.search.text()))
 
     def on_list_wanted(self) -> None:
         self._columns.toggle("sidebar", True)

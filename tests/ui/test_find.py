@@ -179,6 +179,13 @@ def test_accents_and_capitals_make_no_difference(bench: Bench, qtbot: QtBot) -> 
         assert find(bench, qtbot, text) == f"1/{hits}", text
 
 
+def test_the_letters_of_every_script_are_found(bench: Bench, qtbot: QtBot) -> None:
+    tell(bench, ("Straße, MASSE", "日本語がある。 ที่นี่ 한국어 हिन्दी か\u3099"))
+    for text, hits in (("straße", 1), ("STRASSE", 1), ("ße", 2), ("masse", 1), ("が", 2), ("本語", 1), ("ที่นี่", 1),
+                       ("국어", 1), ("हिन्दी", 1)):  # fmt: skip
+        assert find(bench, qtbot, text) == f"1/{hits}", text
+
+
 def test_the_bar_stands_in_the_corner_of_a_narrow_window(bench: Bench, qtbot: QtBot) -> None:
     tell(bench, ("x", "y"))
     bench.window.resize(640, 480)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,14 @@ def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObj
 def test_a_file_that_cant_be_made_is_explained(tmp_path: Path) -> None:
     with pytest.raises(AppError, match="can't be opened"):
         Library(tmp_path / "no such folder" / "library.db")
+
+
+def test_a_file_that_another_program_holds_is_explained(path: Path) -> None:
+    with Library(path) as library:
+        conversation = library.create("turbo4").id
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(AppError, match="untouched"):
+            Library(path)
+    with Library(path) as library:
+        assert library.ids() == [conversation]

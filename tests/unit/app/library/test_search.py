@@ -54,6 +54,27 @@ def test_nothing_typed_is_a_syntax_error(library: Library, text: str) -> None:
     found(library, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted", "hit"),
+    [
+        ("今天天气很好，我们去公园玩。", "公园", "今天天气很好，我们去[公园]玩。"),
+        ("日本語の文章を検索する", "検索", "日本語の文章を[検索]する"),
+        ("日本語の文章を検索する", "文検", None),
+        ("สวัสดีชาวโลก", "ชาว", "สวัสดี[ชาว]โลก"),
+        ("हिन्दी में", "हिन्दी", "[हिन्दी] में"),
+        ("한국어 검색", "검색", "한국어 [검색]"),
+        ("Done🎉 at 20°C", "🎉", "Done[🎉] at 20°C"),
+        ("Done🎉 at 20°C", "done", "[Done]🎉 at 20°C"),
+        ("Done🎉 at 20°C", "c", "Done🎉 at 20°[C]"),
+        ("©Apple x² a+b `code`", "apple x² b code", "©[Apple] [x²] a+[b] `[code]`"),
+        ("©Apple x² a+b `code`", "→", None),
+    ],
+)
+def test_words_of_every_script_are_found(library: Library, text: str, wanted: str, hit: str | None) -> None:
+    say(library, text)
+    assert found(library, wanted) == ([hit] if hit else [])
+
+
 def test_deleted_conversations_and_removed_messages_are_not_found(library: Library) -> None:
     gone = say(library, "a lost word")
     kept = say(library, "a kept word")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,19 @@ def test_one_odd_file_hinders_no_other(library: Library, tmp_path: Path) -> None
     (folder / "0 odd' name.reply").write_bytes(b"x")
     (folder / "nobody.reply").write_bytes(b"\xff\x00")
     (folder / "notes.txt").write_text("mine")
+    os.mkfifo(folder / "pipe.reply")
+    with (folder / "vast.reply").open("wb") as vast:
+        vast.truncate(2_000_000_000)
     with Library(tmp_path / "library.db") as again:
         assert again.notice == ""
         assert again.messages(conversation)[-1].content == TEXT
-    assert [file.name for file in files(tmp_path)] == ["0 odd' name.reply", "a.reply", "notes.txt"]
+    assert [file.name for file in files(tmp_path)] == [
+        "0 odd' name.reply",
+        "a.reply",
+        "notes.txt",
+        "pipe.reply",
+        "vast.reply",
+    ]
 
 
 @pytest.mark.parametrize("odd", ["file", "nothing"])
