@@ -81,6 +81,10 @@ class StoragePage(QWidget):
             ]
         )
         header = self.list.header()
+        for place in range(2, 6):
+            self.list.headerItem().setTextAlignment(
+                place, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
+            )
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
