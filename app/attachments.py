@@ -37,13 +37,19 @@ _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "ut
 # Letters that a text doesn't hold. A form feed, and the escape of coloured logs, it may.
 _BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
+_UNFIT = re.compile('["`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
 _FOREIGN = re.compile("[^\x00-\x7f\ufffd]")
 
 
 @dataclass(frozen=True)
 class Attachment:
+    """`name` keeps no letter that would end its line or turn its neighbours round."""
+
     name: str
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", _UNFIT.sub("_", self.name) or "_")
 
     @property
     def size_bytes(self) -> int:
@@ -54,9 +60,8 @@ def block(attachment: Attachment) -> str:
     """The file as it stands in a message. Its fence is longer than any within."""
     longest = max(map(len, re.findall("`+", attachment.text)), default=0)
     fence = "`" * max(3, longest + 1)
-    name = re.sub(r'["`\x00-\x1f]', "_", attachment.name) or "_"
-    language = _LANGUAGES.get(Path(name).suffix.lower(), "")
-    return f'{fence}{language}{" " if language else ""}title="{name}"\n{attachment.text}\n{fence}'
+    language = _LANGUAGES.get(Path(attachment.name).suffix.lower(), "")
+    return f'{fence}{language}{" " if language else ""}title="{attachment.name}"\n{attachment.text}\n{fence}'
 
 
 def join(text: str, attachments: Sequence[Attachment]) -> str:

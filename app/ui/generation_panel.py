@@ -298,7 +298,7 @@ class GenerationPanel(Popover):
         none.setCheckable(True)
         none.setChecked(current is None and not generation.chosen)
         for profile in profiles:
-            name = profile.name.replace("&", "&&")
+            name = formats.short(profile.name, 40).replace("&", "&&")
             entry = self._entry(menu, name, partial(generation.use, profile.name))
             entry.setCheckable(True)
             entry.setChecked(current is not None and current.name == profile.name)

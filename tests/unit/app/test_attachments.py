@@ -24,6 +24,18 @@ def test_what_is_joined_is_split_again(texts: list[str], words: str) -> None:
         assert attachments.split(attachments.join(words, files)) == (words, files)
 
 
+@given(st.text(max_size=20))
+def test_whatever_a_file_is_called_its_message_is_split_again(name: str) -> None:
+    files = (Attachment(name, "text"),)
+    assert attachments.split(attachments.join("words", files)) == ("words", files)
+    attachments.join("", files).encode()
+
+
+def test_a_name_shows_its_true_ending() -> None:
+    assert Attachment("invoice\u202egpj.exe", "").name == "invoice_gpj.exe"
+    assert Attachment("a\udcff.txt", "").name == "a_.txt"
+
+
 def test_a_file_stands_fenced_under_its_name() -> None:
     files = (Attachment("a b.py", "print('```')\n"), Attachment('odd"na\nme', "x"))
     assert attachments.join("What is it?", files) == (
