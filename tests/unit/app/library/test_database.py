@@ -211,3 +211,22 @@ def test_a_file_that_another_program_holds_is_explained(path: Path) -> None:
             Library(path)
     with Library(path) as library:
         assert library.ids() == [conversation]
+
+
+def test_what_version_1_knew_of_cache_files_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    before = next(place for place, script in enumerate(database.MIGRATIONS) if "TABLE caches" in script)
+    old = sqlite3.connect(path)
+    old.executescript("".join(database.MIGRATIONS[:before]))
+    old.execute("INSERT INTO conversations (id, scheme, created, updated) VALUES ('c', 'turbo3', 1, 1)")
+    old.execute("INSERT INTO snapshots VALUES ('c', 'c.tqcache', 'print', 'turbo3', 900, 5000, 0.5, 7)")
+    old.execute(f"PRAGMA user_version = {before}")
+    old.commit()
+    old.close()
+    with Library(path) as library:
+        (stored,) = library.caches.all()
+        assert (stored.file, stored.conversation, stored.tip, stored.tokens) == ("c.tqcache", "c", "", 900)
+        assert (stored.size_bytes, stored.save_s, stored.load_s, stored.prefill_s) == (5000, 0.5, 0.0, 0.0)
+        assert library.conversation("c").snapshot_bytes == 5000
+        library.caches.forget(["c.tqcache"])
+        assert library.conversations()[0].snapshot_bytes == 0
