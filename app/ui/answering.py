@@ -29,8 +29,8 @@ FIRST_TOKEN_MS = 2000
 
 
 class Answering(QObject):
-    """`ended(conversation)` when a turn is over, in whatever way; behind it `overfull(event, view, message)` where
-    the prompt didn't fit and the reply to `message`, which is no more, is on screen.
+    """`ended(conversation)` when a turn is over, in whatever way, and shown; before it `overfull(event, view, message)`
+    where the prompt didn't fit and the reply to `message`, which is no more, is on screen.
     """
 
     ended = Signal(str)
@@ -146,6 +146,7 @@ class Answering(QObject):
                                    event.reused_tokens, state)  # fmt: skip
             view.finish(event.text, figures)
             self._panel.show_speed(event.tokens_per_s)
+        self.ended.emit(event.conversation_id)
 
     def _turn_failed(self, event: ev.TurnFailed) -> None:
         text = self._turn.text if self._turn and self._turn.reply.id == event.reply_id else ""
@@ -153,22 +154,25 @@ class Answering(QObject):
         view = self._end(event, partial(self._library.fail_reply, event.reply_id, text, str(event.error)))
         if view:
             view.fail(event.error)
+        self.ended.emit(event.conversation_id)
 
     def _context_full(self, event: ev.ContextFull) -> None:
         answered = self._turn.reply.parent if self._turn else None
         view = self._end(event, partial(self._library.remove_message, event.reply_id))
         if view:
             self.overfull.emit(event, view, answered)
+        self.ended.emit(event.conversation_id)
 
     def _end(
         self, event: ev.TurnFinished | ev.TurnFailed | ev.ContextFull, write: Callable[[], object]
     ) -> ReplyView | None:
-        """The turn is over, whether or not its end can be written now. Returns the reply's view where it is shown."""
+        """The turn is over, whether or not its end can be written now. Returns the reply's view where it is shown; tell
+        of the end (`ended`) when that says so too: what waits for it may take the view away.
+        """
         view, self._turn, self._view = self._view, None, None
         self._save_timer.stop()
         self._first_token_timer.stop()
         self._cache.reading("")
         self._writing.put(event.reply_id, write)
         self._cache.save()
-        self.ended.emit(event.conversation_id)
         return view

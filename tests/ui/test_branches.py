@@ -330,6 +330,29 @@ def test_an_edit_without_room_can_be_taken_back(start: Start) -> None:
     assert places(bench) == []
 
 
+@pytest.mark.parametrize("way", ["version", "again", "edit"])
+def test_what_waits_for_a_reply_that_turns_out_to_have_no_room(start: Start, way: str) -> None:
+    bench = start(FakeEngine(context=64))
+    bench.say("a")
+    again(bench, 0)
+    bench.engine.hold = True
+    bench.say("word " * 80)
+    if way == "edit":
+        tools(bench.items(UserBubble)[0]).edit.click()
+        editor(bench).edit.setPlainText("b")
+        editor(bench).save.click()
+    else:
+        reply = tools(bench.items(ReplyView)[0])
+        (reply.previous if way == "version" else reply.again).click()
+    bench.engine.hold = False
+    bench.rest()
+    assert spoken(bench) == (["b", "You said *b*."] if way == "edit" else ["a", "You said *a*."])
+    assert places(bench) == {"version": ["1/2"], "again": ["3/3"], "edit": ["2/2"]}[way]
+    assert not bench.items(ContextFullCard)
+    bench.say("c")
+    assert bench.said()[-1] == "c"
+
+
 def test_another_reply_without_room_leaves_the_branch_as_it_was(start: Start) -> None:
     bench = full(start)
     bench.engine.context = 20
