@@ -26,7 +26,8 @@ from turboquant.kernels.specs import SHARED_BYTES, Kernel, Launch, Target
 
 HERE = Path(__file__).parent
 CLANGXX = os.environ.get("TURBOQUANT_CLANGXX", "clang++-19")
-SCHEDULES = (0, 1)  # forward, reverse; 2: random
+SCHEDULES = (0, 1)  # forward, reverse
+RANDOM = 2
 _CACHE = Path(tempfile.gettempdir()) / "turboquant-emulator"
 _TRAPS = "shift,bounds,integer-divide-by-zero,float-cast-overflow,alignment,signed-integer-overflow"
 _FLAGS = [

@@ -1,4 +1,4 @@
-"""Every kernel's results in the emulator, Metal and CUDA text, against float64 NumPy, on two schedules."""
+"""Every kernel's results in the emulator, Metal and CUDA text, against float64 NumPy, on three schedules."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.kernels import emulator
 from tests.kernels.numpy_reference import Case
 from tests.kernels.running import Attend, Dequantise, Encode, Rotate, check_pair, key_codec, label, value_codec
 from turboquant.kernels import specs
@@ -16,13 +17,21 @@ TARGETS: tuple[Target, ...] = ("metal", "cuda")
 
 
 def by_turns(cases: Sequence[Any], both: Sequence[Any] = ()) -> pytest.MarkDecorator:
-    """Each of `both` on both targets, of the other `cases` one after the other on either, on the other one if slow."""
-    pairs = []
+    """Each of `both` on both targets, of the other `cases` one after the other on either: on two schedules.
+
+    If slow, what is left of targets, and on either target in turn the random schedule.
+    """
+    made = []
     for n, case in enumerate(cases):
         for i, target in enumerate(TARGETS):
-            marks = () if case in both or (n + i) % 2 == 0 else pytest.mark.slow
-            pairs.append(pytest.param(case, target, marks=marks, id=f"{label(case)}-{target}"))
-    return pytest.mark.parametrize(("case", "target"), pairs)
+            now, turn = case in both or (n + i) % 2 == 0, (n + i) % 2 == 1
+            name = f"{label(case)}-{target}"
+            if now:
+                made.append(pytest.param(case, target, emulator.SCHEDULES, id=name))
+            if turn:
+                left = (emulator.RANDOM,) if now else (*emulator.SCHEDULES, emulator.RANDOM)
+                made.append(pytest.param(case, target, left, marks=pytest.mark.slow, id=f"{name}-random"))
+    return pytest.mark.parametrize(("case", "target", "schedules"), made)
 
 
 ENCODE = [
@@ -143,28 +152,28 @@ ROTATE = [
 
 
 @by_turns(ROTATE)
-def test_rotate(case: Rotate, target: Target) -> None:
-    case.check(target)
+def test_rotate(case: Rotate, target: Target, schedules: Sequence[int]) -> None:
+    case.check(target, schedules)
 
 
 @by_turns(ENCODE)
-def test_encode(case: Encode, target: Target) -> None:
-    case.check(target)
+def test_encode(case: Encode, target: Target, schedules: Sequence[int]) -> None:
+    case.check(target, schedules)
 
 
 @by_turns(PAIRS)
-def test_encode_pair(case: tuple[Encode, Encode], target: Target) -> None:
-    check_pair(*case, target)
+def test_encode_pair(case: tuple[Encode, Encode], target: Target, schedules: Sequence[int]) -> None:
+    check_pair(*case, target, schedules)
 
 
 @by_turns(ATTEND, both=FEATURES)
-def test_attend(case: Attend, target: Target) -> None:
-    case.check(target)
+def test_attend(case: Attend, target: Target, schedules: Sequence[int]) -> None:
+    case.check(target, schedules)
 
 
 @by_turns(DEQUANTISE)
-def test_dequantise(case: Dequantise, target: Target) -> None:
-    case.check(target)
+def test_dequantise(case: Dequantise, target: Target, schedules: Sequence[int]) -> None:
+    case.check(target, schedules)
 
 
 def test_the_emulated_shapes_are_those_of_the_specs() -> None:
