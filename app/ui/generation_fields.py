@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDoubleSpinBox,
@@ -285,6 +285,17 @@ class _Number(QDoubleSpinBox):
         self.setFixedWidth(NUMBER_WIDTH)
         self.setKeyboardTracking(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def validate(self, text: str, place: int) -> object:
+        """A point and a comma both stand before decimals, whichever the locale writes: there are no thousands then. A
+        whole number takes no decimal point: Qt would forget what stands behind it.
+        """
+        point = self.locale().decimalPoint()
+        if self.decimals():
+            text = text.replace(".", ",").replace(",", point)
+        elif point in text:
+            return QValidator.State.Invalid, text, place
+        return super().validate(text, place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # scrolling past must not change it

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QLocale, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app import events as ev
 from app.generation import DEFAULTS, GenerationParams
@@ -148,6 +149,21 @@ def test_numbers_stay_within_their_range(settings: Settings) -> None:
     params = settings.bench.chat.generation.params
     assert 0 <= params.temperature <= 2
     assert params.max_tokens >= 1
+
+
+@pytest.mark.parametrize("language", ["de_DE", "en_US"])
+def test_a_number_is_read_with_a_point_and_with_a_comma(qtbot: QtBot, language: str) -> None:
+    got: list[object] = []
+    for name, typed, meant in (("top_p", "0.25", 0.25), ("top_p", "0,25", 0.25), ("max_tokens", "4.096", 4096),
+                               ("max_tokens", "4,096", 4096)):  # fmt: skip
+        field = NumberField(name, "Name", "words", None)  # type: ignore[arg-type]
+        qtbot.addWidget(field)
+        field.number.setLocale(QLocale(language))
+        field.chosen.connect(lambda _, value: got.append(value))
+        field.number.selectAll()
+        QTest.keyClicks(field.number, typed)
+        QTest.keyClick(field.number, Qt.Key.Key_Return)
+        assert got[-1] == meant
 
 
 def test_thinking_is_there_only_where_it_can_be_switched(bench: Bench) -> None:
