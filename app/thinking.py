@@ -145,8 +145,15 @@ def _closing(text: str, start: int, mark: str) -> re.Match[str] | None:
     """Where thoughts that begin at `start` end. A fence of code hides a mark only where a later one stands outside it:
     thoughts may break off inside a fence, and then the answer would be lost with them.
     """
+    closings = re.compile(re.escape(mark))
+    near = closings.search(text, start)
+    if near is None:
+        return None
+    line_end = text.find("\n", near.end())
+    if not _in_inline_code(text, near) and not _FENCE.search(text, start, line_end if line_end >= 0 else len(text)):
+        return near  # as mostly; a look through all that follows would add up where thoughts are many
     fence, hidden = _FENCE.search(text, start), None
-    for found in re.compile(re.escape(mark)).finditer(text, start):
+    for found in closings.finditer(text, start):
         if _in_inline_code(text, found):
             continue
         while fence and fence.start() < found.start():
