@@ -7,11 +7,15 @@ offered in several forms until one is taken whole.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import re
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import Any
 
 from app import thinking
@@ -21,6 +25,7 @@ from app.events import ChatMessage, GenerationParams
 log = logging.getLogger(__name__)
 
 Turn = tuple[str, str]  # role, content
+RENDER_S = 5.0  # a long conversation takes milliseconds
 _ASKED, _ANSWERED = "Question 7?", "Answer 7."
 _SWITCHES = ("enable_thinking", "thinking")
 _JOINER = "\u2060"  # has no width and lets no line break
@@ -136,7 +141,8 @@ class ChatFormat:
     # ------------------------------------------------------------ the template
 
     def _apply(self, messages: Sequence[dict[str, Any]], header: bool = True, **switch: bool) -> str:
-        return str(self._write(list(messages), tokenize=False, add_generation_prompt=header, **switch))
+        with _for_at_most(RENDER_S):
+            return str(self._write(list(messages), tokenize=False, add_generation_prompt=header, **switch))
 
     def _head(self, text: str) -> str:
         bare = text.rstrip()
@@ -202,6 +208,26 @@ class ChatFormat:
         """The token that the tokenizer puts before every text, written out."""
         first = list(self._tokenizer.encode("a"))[:1]
         return str(self._tokenizer.bos_token) if first == [self._tokenizer.bos_token_id] else ""
+
+
+@contextlib.contextmanager
+def _for_at_most(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in a template that runs on and on: it would hold the engine for ever."""
+    end = time.monotonic() + seconds
+
+    def watch(frame: FrameType, _event: str, _value: Any) -> Any:
+        if frame.f_code.co_filename != "<template>":
+            return None
+        if time.monotonic() > end:
+            raise TimeoutError(f"it takes longer than {seconds:g} s")
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _without_answer_mark(before: str, content: str) -> str:

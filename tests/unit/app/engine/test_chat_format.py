@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.engine import chat_format as module
 from app.engine import model_folder, prompt
 from app.engine.chat_format import ChatFormat
 from app.errors import AppError
@@ -120,6 +121,15 @@ def test_a_base_model_is_explained_and_speaks_a_plain_dialogue(make: Make) -> No
 def test_a_broken_template_is_explained_and_the_conversation_lives(make: Make, template: str) -> None:
     chat_format = make(template)
     assert "chat template can't be used" in chat_format.notice
+    assert text_of(chat_format, "hi").endswith("User: hi\n\nAssistant:")
+
+
+def test_a_template_that_never_ends_is_a_broken_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RENDER_S", 0.05)
+    many = "range(99999)"
+    make_tokenizer(tmp_path, f"{{% for a in {many} %}}{{% for b in {many} %}}{{% endfor %}}{{% endfor %}}x")
+    chat_format = ChatFormat(load_tokenizer(tmp_path))
+    assert "it takes longer than 0.05 s" in chat_format.notice
     assert text_of(chat_format, "hi").endswith("User: hi\n\nAssistant:")
 
 
