@@ -41,6 +41,9 @@ def begin(folder: Path) -> Path | None:
     try:
         if mark.exists():
             report = _write(folder, mark)
+    except OSError as error:
+        log.warning("the last run ended unexpectedly, and its report can't be written: %s", error)
+    try:
         paths.write_atomic(mark, json.dumps({"started": time.time(), "version": version()}).encode())
         # A native crash writes where the code was. The file stays open: nothing can be opened any more by then.
         faulthandler.enable(file=open(folder / TRACE, "w", encoding="utf-8"))  # noqa: SIM115
@@ -64,9 +67,10 @@ def reports(folder: Path) -> list[Path]:
 def _write(folder: Path, mark: Path) -> Path:
     text = "\n\n".join((_head(mark), _trace(folder / TRACE), _last_lines(folder / LOG))) + "\n"
     report = folder / f"crash-{datetime.datetime.now():%Y%m%d-%H%M%S}.txt"
-    paths.write_atomic(report, text.encode(), mode=0o600)
+    paths.write_atomic(report, text.encode(errors="replace"), mode=0o600)
     for old in reports(folder)[KEPT:]:
-        old.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            old.unlink(missing_ok=True)
     log.warning("the last run ended unexpectedly: %s", report)
     return report
 
@@ -75,7 +79,7 @@ def _head(mark: Path) -> str:
     try:
         told = json.loads(mark.read_bytes())
         begun = f"{datetime.datetime.fromtimestamp(told['started']):%Y-%m-%d %H:%M:%S}, version {told['version']}"
-    except (OSError, ValueError, TypeError, LookupError, OverflowError):
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):  # what others left there
         begun = "unknown"
     return (
         "TurboQuant Chat ended unexpectedly.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
 import sqlite3
@@ -88,6 +89,37 @@ def test_few_reports_are_kept_and_odd_marks_are_borne(tmp_path: Path) -> None:
     crashes.end(tmp_path)
     assert crashes.begin(tmp_path) is None
     crashes.end(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '{"started": 1, "version": "\\ud800"}',
+        '{"started": 1e400, "version": 1}',
+        '{"started": NaN, "version": null}',
+        "[]",
+        "[" * 100_000,
+        "\x00",
+    ],
+)
+def test_no_mark_keeps_the_program_from_starting(tmp_path: Path, mark: str) -> None:
+    (tmp_path / crashes.RUNNING).write_text(mark)
+    report = crashes.begin(tmp_path)
+    assert report is not None
+    assert report.read_text("utf-8").startswith("TurboQuant Chat ended unexpectedly.")
+    crashes.end(tmp_path)
+    assert crashes.begin(tmp_path) is None
+
+
+def test_a_report_that_cant_be_written_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / crashes.RUNNING).write_text("{}")
+
+    def full(_folder: Path, _mark: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(crashes, "_write", full)
+    assert crashes.begin(tmp_path) is None
+    assert json.loads((tmp_path / crashes.RUNNING).read_bytes())["version"], "the next crash leaves one"
 
 
 def test_a_folder_that_cannot_be_written_keeps_nobody_from_starting(tmp_path: Path) -> None:
