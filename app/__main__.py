@@ -18,12 +18,16 @@ from PySide6.QtWidgets import QMessageBox
 from app import crashes, log, paths
 from app.errors import AppError
 from app.ui.single import SingleInstance
-from app.ui.startup import EndSignals, finish, make_application, open_window
+from app.ui.startup import EndSignals, finish, make_application, open_window, without_display
 
 
 def main(arguments: list[str] | None = None) -> int:
     multiprocessing.freeze_support()  # a bundle's helper processes begin here too, and mustn't open a window
     log.fill_streams()
+    try:
+        os.getcwd()
+    except OSError:  # removed meanwhile; libraries ask for it
+        os.chdir("/")
     if not os.environ.get("HOME", "-"):
         del os.environ["HOME"]  # an empty one would put the user's folders at the root; without any, the account says
     parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
@@ -43,12 +47,15 @@ def main(arguments: list[str] | None = None) -> int:
         from app.ui import demo
 
         return demo.main(options.demo, options.demo_part)
+    if without_display():
+        print("There is no display here, so no window could be seen. --selftest and --demo need none.", file=sys.stderr)
+        return 1
     app = make_application()
     try:
         notice = log.start()
         instance = SingleInstance(paths.data_dir(), app)
+        heard = not instance.first and instance.call_first(options.files)
         if not instance.first:
-            heard = instance.call_first(options.files)
             shown = "its window was brought forward" if heard else "its window doesn't answer"
             print(f"{app.applicationName()} is running already: {shown}.", file=sys.stderr)
             return 0
@@ -62,6 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (AppError, OSError, sqlite3.Error) as error:
         with contextlib.suppress(AppError):
             crashes.end(paths.logs_dir())
+        print(error, file=sys.stderr)
         QMessageBox.critical(None, app.applicationName(), str(error))
         return 1
     window.notices.show_notice(notice)

@@ -28,10 +28,16 @@ HUB_START_MS = 500  # its imports compete with the engine's
 logger = logging.getLogger(__name__)
 
 
+def without_display() -> bool:
+    """Whether a window would be seen by nobody, and nobody has asked for that."""
+    known = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return sys.platform.startswith("linux") and not any(os.environ.get(name) for name in known)
+
+
 def make_application() -> Application:
     """The application with its theme. Without a display on Linux the offscreen platform serves."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    if without_display():
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
     app = Application(sys.argv[:1])
     app.setApplicationName("TurboQuant Chat")
     app.setDesktopFileName("turboquant-chat")  # by it a Linux desktop finds the window's icon and menu entry

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QUrl
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.ui import single
 from app.ui.opening import Opening
 from app.ui.single import SingleInstance
 
@@ -69,10 +70,61 @@ def test_a_killed_program_holds_nothing(tmp_path: Path) -> None:
     assert SingleInstance(tmp_path).first
 
 
-def test_a_second_start_says_so_and_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", range(2))
+def test_one_that_is_starting_is_waited_for(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Its files aren't lost: whoever begins to listen meanwhile hears them."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    first, asked = SingleInstance(tmp_path), []
+    first.file_asked.connect(asked.append)
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 1 + number:
+            first.show_on_call(window)
+
+    monkeypatch.setattr(single.time, "sleep", sleep)
+    second = SingleInstance(tmp_path)
+    assert second.call_first([tmp_path / "a.turbochat"])
+    assert (second.first, len(waits)) == (False, 1 + number)
+    qtbot.waitUntil(lambda: asked == [tmp_path / "a.turbochat"])
+
+
+def test_one_that_is_ending_is_followed(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quit and started again while caches are still saved: a window comes, and it is the new program's."""
+    window, app = QWidget(), QCoreApplication.instance()
+    qtbot.addWidget(window)
+    assert app is not None
+    first = SingleInstance(tmp_path)
+    first.show_on_call(window)
+    app.aboutToQuit.emit()
+    second = SingleInstance(tmp_path)
+    assert not second.first
+    monkeypatch.setattr(single.time, "sleep", lambda _seconds: first._lock.unlock())
+    assert not second.call_first([Path("/a")])
+    assert second.first
+
+
+def test_one_that_answers_nobody_is_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = SingleInstance(tmp_path)
+    times = iter(range(100))
+    monkeypatch.setattr(single.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(single.time, "sleep", lambda _seconds: None)
+    second = SingleInstance(tmp_path)
+    assert not second.call_first()
+    assert held.first
+    assert not second.first
+
+
+def test_a_second_start_says_so_and_ends(qtbot: QtBot, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     held = SingleInstance(folder)
+    held.show_on_call(window := QWidget())
+    qtbot.addWidget(window)
     environment = {**os.environ, "TURBOQUANT_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
     run = subprocess.run([sys.executable, "-m", "app"], capture_output=True, text=True, env=environment, timeout=60)
     assert held.first
