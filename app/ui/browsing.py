@@ -34,7 +34,7 @@ class Browsing(QObject):
         super().__init__(parent)
         self._settings = settings
         self._library, self._chat, self._sidebar, self._actions = library, chat, sidebar, actions
-        self._shown, self._pinned = True, False
+        self._shown, self._pinned, self._others = True, False, False
         self._follow_timer = QTimer(self, singleShot=True, interval=FOLLOW_MS)
         self._follow_timer.timeout.connect(self.on_follow)
         a = actions
@@ -62,6 +62,7 @@ class Browsing(QObject):
         self._sidebar.refresh(conversations, self._chat.current)
         current = next((c for c in conversations if c.id == self._chat.current), None)
         self._pinned = current is not None and current.pinned
+        self._others = len(conversations) > (current is not None)
         self._actions.pin.setText(self.tr("Take off the top") if self._pinned else self.tr("Pin to the top"))
         self._allow()
         self._follow_timer.start()
@@ -76,6 +77,8 @@ class Browsing(QObject):
         a = self._actions
         for action in (a.rename, a.delete, a.pin, a.export_markdown, a.export_json, a.export_chat):
             action.setEnabled(self._shown and bool(self._chat.current))
+        for action in (a.next, a.previous):
+            action.setEnabled(self._others)
 
     def on_deleting_changed(self) -> None:
         title, action = self._chat.deleting.title, self._actions.undo
@@ -124,6 +127,8 @@ class Browsing(QObject):
         self.on_list_changed()
 
     def on_delete(self) -> None:
+        if self._sidebar.list.editing:  # those keys are meant for the name
+            return
         self._sidebar.on_open()  # what is marked in the list is meant
         if self._chat.current:
             self.on_delete_requested(self._chat.current)

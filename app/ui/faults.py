@@ -11,6 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow
 
 from app.log import describe, redact
+from app.ui import formats
+
+_MOST_LETTERS = 200  # of an error in a notice
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +32,7 @@ class Faults(QObject):
             sys.__excepthook__(kind, error, trace)
             return
         log.error("not caught:\n%s", describe(error))
-        self.reported.emit(redact(f"{kind.__name__}: {error}"))
+        self.reported.emit(formats.short(redact(f"{kind.__name__}: {error}"), _MOST_LETTERS))
 
     def handle_thread(self, failed: threading.ExceptHookArgs) -> None:
         if failed.exc_value is not None:

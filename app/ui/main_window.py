@@ -257,17 +257,25 @@ class MainWindow(QMainWindow):
     def _show_page(self) -> None:
         """The welcome page while there is nothing to talk to and nothing to read."""
         self.pages.set_welcome(self.chat.model is None and not self.models.loading and not self.chat.current)
+        self._allow_commands()
 
     def on_page_turned(self) -> None:
         self._allow_columns()
         self.sidebar.models.setChecked(self.pages.on_models)
         self.browsing.set_shown(not self.pages.on_models)
-        for action in (self.actions_.find, self.actions_.find_next, self.actions_.find_previous):
-            action.setEnabled(not self.pages.on_models)
-        for action in (self.actions_.send, self.actions_.attach, self.actions_.edit_last, self.actions_.again):
-            action.setEnabled(not self.pages.on_models)
+        self._allow_commands()
         self._allow_stop()
         self._focus_page()
+
+    def _allow_commands(self) -> None:
+        """What is done to something needs it to be there, and on screen."""
+        a, pages = self.actions_, self.pages
+        for action in (a.send, a.attach):
+            action.setEnabled(not (pages.on_models or pages.on_welcome))
+        for action in (a.find, a.find_next, a.find_previous, a.edit_last, a.again):
+            action.setEnabled(bool(self.chat.current) and not pages.on_models)
+        for action in (a.reply_settings, a.scheme):  # they leave the models
+            action.setEnabled(not pages.welcome_waits)
 
     def _focus_page(self) -> None:
         if not self.pages.on_models:

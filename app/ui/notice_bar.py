@@ -8,7 +8,10 @@ from PySide6.QtCore import QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from app.ui import theme
+from app.ui import formats, theme
+
+MOST = 4  # notices at a time: they mustn't take the window
+MOST_LETTERS = 400
 
 
 class Notice(QWidget):
@@ -22,8 +25,9 @@ class Notice(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 6, 6)
         self._icon = QLabel(self)
-        self._label = QLabel(text, self)
+        self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self.set_text(text)
         self._label.setWordWrap(True)
         row.addWidget(self._icon)
         row.addWidget(self._label, 1)
@@ -44,12 +48,13 @@ class Notice(QWidget):
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
 
-    @property
-    def text(self) -> str:
-        return self._label.text()
-
     def set_text(self, text: str) -> None:
-        self._label.setText(text)
+        self.text = text  # the label's may differ: shortened, or without what Qt can't hold
+        self._label.setText(formats.short(text, MOST_LETTERS))
+
+    @property
+    def has_action(self) -> bool:
+        return self._on_action is not None
 
     def dismiss(self) -> None:
         self.hide()
@@ -75,7 +80,9 @@ class Notice(QWidget):
 
 
 class NoticeBar(QWidget):
-    """The notices that stand; the same text is shown once, unless it comes with an action: each has its own."""
+    """The notices that stand; the same text is shown once, unless it comes with an action: each has its own. Where
+    there are too many the oldest goes, one without an action if there is any.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,6 +95,8 @@ class NoticeBar(QWidget):
                     timeout_s: float = 0) -> Notice | None:  # fmt: skip
         """The new notice, None where the same one stands already."""
         if text and (on_action is not None or text not in self.texts()):
+            if len(standing := self._standing()) >= MOST:
+                next((old for old in standing if not old.has_action), standing[0]).dismiss()
             notice = Notice(text, self, action, on_action, timeout_s)
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)
@@ -97,12 +106,16 @@ class NoticeBar(QWidget):
         return None
 
     def dismiss(self, text: str) -> None:
-        for notice in self.findChildren(Notice):
-            if notice.text == text and not notice.isHidden():
+        for notice in self._standing():
+            if notice.text == text:
                 notice.dismiss()
 
     def on_dismissed(self) -> None:
         self.setVisible(bool(self.texts()))
 
     def texts(self) -> list[str]:
-        return [notice.text for notice in self.findChildren(Notice) if not notice.isHidden()]
+        return [notice.text for notice in self._standing()]
+
+    def _standing(self) -> list[Notice]:
+        """The oldest first."""
+        return [notice for notice in self.findChildren(Notice) if not notice.isHidden()]

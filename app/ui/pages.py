@@ -26,6 +26,11 @@ class Pages(QStackedWidget):
     def on_welcome(self) -> bool:
         return self.currentWidget() is self._welcome
 
+    @property
+    def welcome_waits(self) -> bool:
+        """Whether that page is shown, or would be without the models."""
+        return self._behind is self._welcome
+
     def show_models(self) -> None:
         self._turn(self._models)
 

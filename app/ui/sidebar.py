@@ -188,6 +188,8 @@ class Sidebar(QWidget):
 
     def on_rename(self) -> None:
         """In place. A list that a search covers comes back for it."""
+        if self.list.editing:
+            return
         self.search.clear()
         if self.list.currentIndex().isValid():
             self.list.edit(self.list.currentIndex())

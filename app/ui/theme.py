@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QDir, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractItemView, QApplication
@@ -219,7 +219,8 @@ def _palette(c: Colors) -> QPalette:
 
 def _style_sheet(c: Colors) -> str:
     """Only what a palette can't say. Names are the widgets' objectName or their `role` property."""
-    icons = (RESOURCES / "icons").as_posix()  # a style sheet's pictures are files: these two suit light and dark
+    # A style sheet's pictures are files. Through a search path: no sheet takes every letter that a folder may have.
+    QDir.setSearchPaths("icons", [str(RESOURCES / "icons")])
     return f"""
     QMainWindow {{ background: {c.background}; }}
     QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line};
@@ -257,7 +258,7 @@ def _style_sheet(c: Colors) -> str:
         background: {c.background}; color: {c.text}; }}
     QDialog QComboBox:focus {{ border-color: {c.accent}; }}
     QDialog QComboBox::drop-down {{ border: none; width: 22px; }}
-    QDialog QComboBox::down-arrow {{ image: url({icons}/menu-down.svg); width: 14px; height: 14px; }}
+    QDialog QComboBox::down-arrow {{ image: url(icons:menu-down.svg); width: 14px; height: 14px; }}
     QToolButton[role="tab"] {{ padding: 4px 12px; color: {c.muted}; }}
     QToolButton[role="tab"]:checked {{ background: {c.selected}; color: {c.text}; }}
     QToolButton[role="place"] {{ padding: 7px 9px; text-align: left; }}
@@ -268,7 +269,7 @@ def _style_sheet(c: Colors) -> str:
     QCheckBox {{ spacing: 8px; color: {c.text}; }}
     QCheckBox::indicator {{ width: 15px; height: 15px; border: 1px solid {c.what_if}; border-radius: 4px;
         background: {c.background}; }}
-    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url({icons}/{c.tick}); }}
+    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url(icons:{c.tick}); }}
     QCheckBox::indicator:focus {{ border: 2px solid {c.accent_focus}; width: 13px; height: 13px; }}
     QCheckBox::indicator:disabled {{ background: {c.hover}; border-color: {c.line}; }}
     QProgressBar {{ border: none; border-radius: 2px; background: {c.line}; max-height: 4px; min-height: 4px; }}
@@ -307,8 +308,8 @@ def _style_sheet(c: Colors) -> str:
     QMenu::item:disabled {{ color: {c.muted}; background: transparent; }}
     QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
     QMenu::indicator {{ width: 16px; height: 16px; left: 8px; }}
-    QMenu::indicator:checked {{ image: url({icons}/menu-check.svg); }}
-    QMenu::right-arrow {{ image: url({icons}/menu-arrow.svg); width: 14px; height: 14px; right: 8px; }}
+    QMenu::indicator:checked {{ image: url(icons:menu-check.svg); }}
+    QMenu::right-arrow {{ image: url(icons:menu-arrow.svg); width: 14px; height: 14px; right: 8px; }}
     QToolTip {{ background: {c.panel}; color: {c.text}; border: 1px solid {c.line}; padding: 6px; }}
     QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}

@@ -30,11 +30,16 @@ def remember(window: QWidget, columns: Columns, settings: Settings) -> None:
 
 
 def bring_on_screen(window: QWidget) -> None:
-    """Its screen may be gone, or have become smaller: no more of the window than of the screen, its head in reach."""
-    screens = QGuiApplication.screens()
-    seen = [screen.availableGeometry() for screen in screens]
-    if not seen or any(area.intersects(window.geometry().adjusted(60, 0, -60, 0)) for area in seen):
+    """Its screen may be gone, or small: no more of the window than of the screens together, its head in reach."""
+    seen = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+    if not seen:
         return
-    area = QGuiApplication.primaryScreen().availableGeometry()
-    window.resize(window.size().boundedTo(area.size()))
-    window.move(area.center() - window.rect().center())
+    primary = QGuiApplication.primaryScreen()
+    if any(area.intersects(window.geometry().adjusted(60, 0, -60, 0)) for area in seen):
+        area = primary.availableVirtualGeometry()
+        window.resize(window.size().boundedTo(area.size()))
+        window.move(window.x(), max(window.y(), area.top()))
+    else:
+        area = primary.availableGeometry()
+        window.resize(window.size().boundedTo(area.size()))
+        window.move(area.center() - window.rect().center())

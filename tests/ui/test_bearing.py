@@ -1,0 +1,154 @@
+"""What the window bears: errors without end, small screens, odd folders, commands for which there is nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QtMsgType, qInstallMessageHandler
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from app.ui import notice_bar, theme, window_state
+from tests.ui.conftest import Bench
+
+Start = Callable[..., Bench]
+Key, Mod = Qt.Key, Qt.KeyboardModifier
+ROOT = Path(__file__).parents[2]
+
+
+# ---------------------------------------------------------------- notices
+
+
+def test_errors_without_end_leave_the_chat_its_room(bench: Bench) -> None:
+    said: list[str] = []
+    bench.window.notices.show_notice("It can be undone.", "Undo", lambda: said.append("undone"))
+    for number in range(40):
+        bench.window.notices.show_notice(f"Fault {number}: " + "words without end " * 500)
+    bench.rest()
+    standing = bench.window.notices.texts()
+    assert len(standing) == notice_bar.MOST
+    assert standing[0] == "It can be undone.", "what can still be done stays longest"
+    assert standing[-1].startswith("Fault 39")
+    bench.window.resize(640, 800)
+    bench.rest()
+    assert bench.window.height() == 800
+    assert bench.transcript.height() > 100
+    bench.window.notices.show_notice("/a/" + "folder-without-a-space" * 20)
+    bench.rest()
+    assert bench.window.width() == 640
+    assert bench.window.notices.width() <= 640
+
+
+def test_a_notice_is_found_by_its_words_whatever_is_shown_of_them(bench: Bench) -> None:
+    for words in ("x" * 5000, "Importing \udcff.turbochat"):
+        bench.window.notices.show_notice(words)
+        assert bench.window.notices.texts() == [words]
+        bench.window.notices.dismiss(words)
+        assert bench.window.notices.texts() == []
+
+
+# ---------------------------------------------------------------- commands
+
+
+def enabled(bench: Bench) -> dict[str, bool]:
+    return {
+        name: value.isEnabled() for name, value in vars(bench.window.actions_).items() if isinstance(value, QAction)
+    }
+
+
+def test_what_needs_something_waits_for_it(start: Start) -> None:
+    bench = start(load=False)
+    bench.window.start()
+    of_the_page = ("send", "attach", "reply_settings", "scheme")
+    of_a_conversation = ("find", "find_next", "find_previous", "edit_last", "again", "rename", "delete", "pin")
+    now = enabled(bench)
+    assert not any(now[name] for name in (*of_the_page, *of_a_conversation, "next", "previous", "unload", "undo"))
+    bench.window.on_models()
+    assert not any(enabled(bench)[name] for name in of_the_page), "they would leave for the welcome page"
+    bench.window.on_to_chat()
+    bench.load()
+    now = enabled(bench)
+    assert all(now[name] for name in of_the_page)
+    assert not any(now[name] for name in (*of_a_conversation, "next", "previous"))
+    bench.say("Hello")
+    now = enabled(bench)
+    assert all(now[name] for name in of_a_conversation)
+    assert not now["next"], "there is no other"
+    bench.window.actions_.new.trigger()
+    now = enabled(bench)
+    assert now["next"]
+    assert not any(now[name] for name in of_a_conversation)
+
+
+def test_a_name_that_is_being_typed_keeps_its_conversation(bench: Bench) -> None:
+    bench.say("Keep me")
+    bench.window.activateWindow()
+    QTest.keyClick(bench.window, Key.Key_F2)
+    editor = bench.window.sidebar.list.findChild(QLineEdit)
+    assert editor is not None
+    editor.setText("New name")
+    QTest.keyClick(editor, Key.Key_F2)  # Qt warns of a row that is edited already
+    QTest.keyClick(editor, Key.Key_Backspace, Mod.ControlModifier | Mod.ShiftModifier)
+    bench.rest()
+    assert [c.title for c in bench.library.conversations()] == ["Keep me"]
+    QTest.keyClick(editor, Key.Key_Return)
+    bench.rest()
+    assert bench.library.conversations()[0].title not in ("", "Keep me")
+
+
+# ---------------------------------------------------------------- places
+
+
+def test_a_window_is_no_larger_than_its_screen(start: Start) -> None:
+    bench = start(load=False)
+    area = QGuiApplication.primaryScreen().availableVirtualGeometry()
+    bench.window.resize(area.width() + 700, area.height() + 300)
+    bench.window.move(10, -400)
+    window_state.bring_on_screen(bench.window)
+    assert bench.window.width() <= area.width()
+    assert bench.window.height() <= area.height()
+    assert bench.window.y() >= area.top()
+
+
+def test_the_style_needs_no_plain_folder(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / "ö 'quoted\" (é) {x} ; url)"
+    odd.mkdir()
+    (odd / "icons").symlink_to(theme.RESOURCES / "icons")
+    monkeypatch.setattr(theme, "RESOURCES", odd)
+    said: list[str] = []
+    before = qInstallMessageHandler(
+        lambda kind, _context, text: said.append(text) if kind != QtMsgType.QtDebugMsg else None
+    )
+    try:
+        theme.theme().force(True)
+        menu_arrow = theme.QDir("icons:").absolutePath()
+    finally:
+        qInstallMessageHandler(before)
+        monkeypatch.undo()
+        theme.theme().force(False)
+    assert said == []
+    assert Path(menu_arrow) == odd / "icons"
+
+
+def start_program(tmp_path: Path, cwd: Path, **changed: str) -> subprocess.CompletedProcess[str]:
+    known = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    environment = {**known, "TURBOQUANT_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT), **changed}
+    code = "import os, sys; os.rmdir(os.getcwd()); import app.__main__ as program; sys.exit(program.main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_where_nobody_could_see_a_window_none_is_opened(tmp_path: Path) -> None:
+    """Started in a folder that is gone, at that."""
+    (tmp_path / "gone").mkdir()
+    done = start_program(tmp_path, tmp_path / "gone", QT_QPA_PLATFORM="")
+    assert done.returncode == (1 if sys.platform.startswith("linux") else 0)
+    assert "no display" in done.stderr
+    assert "Traceback" not in done.stderr
