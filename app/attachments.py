@@ -58,8 +58,8 @@ class Attachment:
 
 def block(attachment: Attachment) -> str:
     """The file as it stands in a message. Its fence is longer than any within."""
-    longest = max(map(len, re.findall("`+", attachment.text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    within = re.findall("`{3,}", attachment.text) if "```" in attachment.text else []
+    fence = "`" * max([3, *(len(mark) + 1 for mark in within)])
     language = _LANGUAGES.get(Path(attachment.name).suffix.lower(), "")
     return f'{fence}{language}{" " if language else ""}title="{attachment.name}"\n{attachment.text}\n{fence}'
 

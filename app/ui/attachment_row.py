@@ -15,7 +15,8 @@ from app.ui.cards import small_label
 
 NAME_WIDTH = 220
 GAP = 6
-MOST_IN_TEXT = 100_000  # letters: a box with more answers its keys late
+TIP_LETTERS = 4000  # of a megabyte the beginning says enough
+MOST_IN_TEXT = 40_000  # letters: a box with more answers its keys late
 
 
 class Chip(QWidget):
@@ -46,7 +47,7 @@ class Chip(QWidget):
         self.remove.clicked.connect(self.removed)
         for part in (self._icon, name, self._figures, self.remove):
             row.addWidget(part)
-        lines = attachment.text.strip().splitlines()
+        lines = attachment.text[:TIP_LETTERS].strip().splitlines()
         self.setToolTip(formats.tip("\n".join(line[:120] for line in lines[:12]) + ("\n…" if len(lines) > 12 else "")))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self.on_menu)
@@ -111,6 +112,10 @@ class AttachmentRow(QWidget):
     @property
     def blocks(self) -> list[str]:
         return [chip.block for chip in self._chips]
+
+    def content(self, text: str) -> str:
+        """A message with these files; see attachments.join."""
+        return "\n\n".join([*self.blocks, *([text] if text else [])])
 
     @property
     def chips(self) -> list[Chip]:

@@ -108,7 +108,7 @@ class Composer(QWidget):
     @property
     def content(self) -> str:
         """The message as it is sent and kept: files, then text."""
-        return attachments.join(self.text, self.files.attachments)
+        return self.files.content(self.text)
 
     @property
     def empty(self) -> bool:

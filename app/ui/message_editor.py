@@ -64,15 +64,19 @@ class MessageEditor(QWidget):
     @property
     def text(self) -> str:
         """The whole message, with its files."""
-        return attachments.join(trimmed(self.edit.toPlainText()), self.files.attachments)
+        return self.files.content(trimmed(self.edit.toPlainText()))
+
+    def _says_something(self) -> bool:
+        return says_something(self.edit.toPlainText()) or bool(self.files.chips)
 
     def on_text_changed(self) -> None:
-        self.edit.wrap_for(self.edit.toPlainText())
-        self.save.setEnabled(says_something(self.text))
-        self.changed.emit(self.message_id, attachments.join(self.edit.toPlainText(), self.files.attachments))
+        words = self.edit.toPlainText()
+        self.edit.wrap_for(words)
+        self.save.setEnabled(self._says_something())
+        self.changed.emit(self.message_id, self.files.content(words))
 
     def on_save(self) -> None:
-        if says_something(self.text):
+        if self._says_something():
             self.saved.emit(self.message_id, self.text)
 
     def on_cancel(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
+from app import attachments
 from app import events as ev
 from app.errors import AppError
 from app.ui.cards import Card, ContextFullCard
@@ -180,6 +181,14 @@ def test_files_stay_with_an_edited_message(bench: Bench) -> None:
     bench.say('```python title="a.py"\nprint(1)\n```\n\nWhy?')
     edit(bench, 0, "Why not?")
     assert asked(bench) == ['```python title="a.py"\nprint(1)\n```\n\nWhy not?']
+
+
+def test_a_key_in_an_editor_reads_no_file_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.say('```python title="a.py"\nprint(1)\n```\n\nWhy?')
+    press(tools(bench.items(UserBubble)[0]).edit, bench)
+    monkeypatch.setattr(attachments, "block", lambda _: pytest.fail("a file was fenced again"))
+    QTest.keyClick(editor(bench).edit, Qt.Key.Key_X)
+    assert editor(bench).text.endswith("Why?x")
 
 
 def test_what_is_typed_in_an_editor_waits_while_another_conversation_is_read(three: Bench) -> None:

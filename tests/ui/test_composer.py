@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app import attachments
 from app.attachments import Attachment
+from app.ui.attachment_row import MOST_IN_TEXT
 from app.ui.composer import Composer
 from app.ui.message_edit import LONG_PASTE, MAX_LINES
 from app.ui.messages import UserBubble
@@ -237,6 +238,8 @@ def test_a_file_is_taken_away_or_put_into_the_text(composer: Composer) -> None:
     assert composer.edit.toPlainText() == NOTE.text
     composer.files.chips[0].menu().actions()[1].trigger()
     assert composer.files.isHidden()
+    composer.files.add(Attachment("large.txt", "x" * (MOST_IN_TEXT + 1)))
+    assert [entry.isEnabled() for entry in composer.files.chips[0].menu().actions()] == [False, True]
 
 
 def test_a_long_paste_becomes_a_file_and_a_short_one_doesnt(composer: Composer) -> None:
