@@ -209,7 +209,7 @@ class StopsField(TextField):
 
     def _value(self) -> Value:
         lines = self.text.toPlainText().split("\n")
-        return tuple(_unescaped(line) for line in lines if line)
+        return tuple(_unescaped(line) for line in lines if line.strip())  # a stray blank would end every reply
 
     def _as_text(self, value: Value | None) -> str:
         assert isinstance(value, tuple)

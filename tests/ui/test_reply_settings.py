@@ -137,7 +137,8 @@ def test_an_odd_seed_is_refused_and_what_was_there_holds(settings: Settings, tex
 
 
 def test_too_many_stop_strings_are_refused(settings: Settings) -> None:
-    settings.type("stop", "END")
+    settings.type("stop", "END\n  ")
+    assert settings.bench.chat.generation.chosen == {"stop": ("END",)}
     settings.type("stop", "\n".join(f"stop {n}" for n in range(40)))
     assert "At most" in settings.panel.fields["stop"].hint
     assert settings.bench.chat.generation.chosen == {"stop": ("END",)}
