@@ -104,12 +104,13 @@ class MessageEdit(QTextEdit):
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         if taken_from(source):
             return False  # the window takes it
-        return (self.takes_files and bool(files_in(source))) or super().canInsertFromMimeData(source)
+        return self.takes_files if files_in(source) else super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        files = files_in(source) if self.takes_files else []
-        if files:
-            self.files_given.emit(files)
+        files = files_in(source)
+        if files:  # which Qt would write out as addresses
+            if self.takes_files:
+                self.files_given.emit(files)
         elif source.hasText():
             if self.takes_files and len(source.text()) > LONG_PASTE:
                 self.long_text_pasted.emit(source.text())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
@@ -181,6 +182,16 @@ def test_files_stay_with_an_edited_message(bench: Bench) -> None:
     bench.say('```python title="a.py"\nprint(1)\n```\n\nWhy?')
     edit(bench, 0, "Why not?")
     assert asked(bench) == ['```python title="a.py"\nprint(1)\n```\n\nWhy not?']
+
+
+def test_a_file_dropped_on_an_editor_is_the_windows(three: Bench, tmp_path: Path) -> None:
+    press(tools(three.items(UserBubble)[0]).edit, three)
+    box = editor(three).edit
+    dragged = QMimeData()
+    dragged.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.txt"))])
+    assert not box.canInsertFromMimeData(dragged)
+    box.insertFromMimeData(dragged)
+    assert box.toPlainText() == "a"
 
 
 def test_a_key_in_an_editor_reads_no_file_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
