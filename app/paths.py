@@ -7,6 +7,7 @@ folder.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,12 +52,17 @@ def snapshots_dir() -> Path:
     return _make(cache_dir() / "snapshots")
 
 
+def beside(path: Path) -> Path:
+    """A name in the same folder for what is to become `path`: as short as any, however long that one is."""
+    return path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+
+
 def write_atomic(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Replace `path` by `content` so that a reader, or a crash, sees the old file or the new one whole.
 
     `mode` is what the new file allows at most (the umask takes from it). Raises OSError with the old file untouched.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = beside(path)
     try:
         with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, cast
 
 import mlx.core as mx
@@ -250,16 +251,16 @@ class Layer:
         """Become what `describe` and `arrays` said. Raises SnapshotMismatch where a codec isn't this version's."""
         self.scheme = parse(description["scheme"])
         first, tail, block, *split = description["policy"]
-        self.policy = Policy(first, tail, block, *map(tuple, split))
+        self.policy = Policy(operator.index(first), operator.index(tail), operator.index(block), *map(tuple, split))
         self.calibration = Calibration(description["calibrate"])
         self.window, self.keep, dropped, hidden = description.get("window", (0, 0, 0, 0))
         self.clear()
-        self.dropped, self.hidden = dropped, hidden
-        self.obstacle = description["obstacle"]
+        self.dropped, self.hidden = operator.index(dropped), operator.index(hidden)
+        self.obstacle = str(description["obstacle"])
         self.shape = None if description["shape"] is None else tuple(description["shape"])
-        self.packing = description["packing"]
-        self.attended = description["attended"]
-        self.without_bias = description.get("without_bias", False)
+        self.packing = bool(description["packing"])
+        self.attended = bool(description["attended"])
+        self.without_bias = bool(description.get("without_bias", False))
         if self.without_bias and self.key_bias is None:
             raise SnapshotMismatch(
                 "The keys were packed without the model's key bias, so they can't be restored without the model. "
@@ -298,6 +299,7 @@ class Layer:
         batch, heads, key_dim, value_dim = self.shape
         raw = {a.dtype for b in self._buffers() if isinstance(b, Buffer) for a in b.arrays()}
         fits = len(raw) <= 1 and raw <= {mx.float16, mx.bfloat16}
+        fits &= self.dropped >= 0 and 0 <= self.hidden <= self.held
         for buffers, dim in ((self._buffers()[::2], key_dim), (self._buffers()[1::2], value_dim)):
             for buffer in buffers:
                 if isinstance(buffer, PackedBuffer) and buffer.count:

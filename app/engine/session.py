@@ -76,7 +76,7 @@ class Session:
             session = cls(loaded, conversation_id, stored.scheme)
             session.caches, session.tokens = stored.caches, [int(token) for token in stored.tokens]
             held = _held_tokens(session.caches, len(session.tokens))
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # The checksum is right and the content isn't: another program wrote it.
             raise SnapshotDamaged("The cache file isn't laid out as this program does it.") from error
         if held != len(session.tokens):

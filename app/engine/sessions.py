@@ -33,7 +33,7 @@ from app.events import (
     SwitchScheme,
     TurnFinished,
 )
-from app.library.snapshots import DEFAULT_QUOTA_BYTES, SnapshotStore
+from app.library.snapshots import DEFAULT_QUOTA_BYTES, FOREIGN, SnapshotStore
 from turboquant import make_cache, plan, report, schemes
 from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotError, SnapshotMismatch
 
@@ -113,8 +113,8 @@ class Sessions:
             offers = [Offer(len(entry.tokens), entry) for entry in own]  # the newest
         else:
             anywhere = isinstance(command, Generate)
-            sessions = [s for s in self.held.values() if s.conversation_id != conversation_id and s.scheme == scheme]
-            others = [entry for entry in fitting if entry.file.conversation != conversation_id]
+            sessions = [s for s in self.held.values() if _lends(s.conversation_id, command) and s.scheme == scheme]
+            others = [entry for entry in fitting if _lends(entry.file.conversation, command)]
             least = serves + MIN_KEPT_TOKENS if serves else 0
             offers = wanted.offers(sessions if anywhere else (), own, others if anywhere else [], least)
         for offer in offers:
@@ -313,9 +313,11 @@ class Sessions:
                 command.conversation_id, command.tip, key(session.tokens, fingerprint, session.scheme)
             )
             path.replace(place)
-        except (SnapshotError, OSError) as error:
-            log.warning("an imported cache isn't taken: %s", str(error))
+        except BaseException as error:
             path.unlink(missing_ok=True)
+            if not isinstance(error, SnapshotError | OSError):
+                raise
+            log.warning("an imported cache isn't taken: %s", str(error))
             yield CacheAdopted(command.conversation_id, str(error))
             return
         seconds, tokens = time.perf_counter() - started, len(session.tokens)
@@ -326,6 +328,11 @@ class Sessions:
         if gone := self.store.make_room(self.quota_bytes, keep=place):
             yield SnapshotsRemoved(tuple(gone))
         yield CacheAdopted(command.conversation_id)
+
+
+def _lends(other: str, command: OpenConversation | Generate | SwitchScheme) -> bool:
+    """Whether the caches of this conversation may begin the command's, which is another one."""
+    return other != command.conversation_id and not other.startswith(FOREIGN)
 
 
 def _ids(command: OpenConversation | Generate | SwitchScheme) -> frozenset[str]:

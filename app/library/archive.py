@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 from app.errors import AppError, Interrupted
 from app.library import document as documents
 from app.library.document import Document
+from app.paths import beside
 from app.version import version
 
 ENDING = ".turbochat"
@@ -67,7 +68,7 @@ class Opened:
 
 def write(path: Path, document: Document, caches: Sequence[CachePart], cancelled: Cancelled = lambda: False) -> int:
     """Returns the file's bytes. Raises OSError, or Interrupted once `cancelled` says so; `path` is then as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = beside(path)
     try:
         with temporary.open("wb") as file:
             with zipfile.ZipFile(file, "w") as archive:

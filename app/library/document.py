@@ -99,8 +99,15 @@ def _message(message: Message) -> dict[str, Any]:
 def read(content: bytes) -> Document:
     """Raises AppError, saying where, for anything that isn't as docs/exchange.md has it."""
     try:
+        return _document(content)
+    except RecursionError:  # deep enough for that is nothing that was written here
+        raise _refusal("it is nested too deep") from None
+
+
+def _document(content: bytes) -> Document:
+    try:
         document = json.loads(content.decode("utf-8"), parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _refusal(f"it isn't readable JSON ({str(error)[:80]})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _refusal("it isn't a conversation that this program wrote")

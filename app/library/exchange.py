@@ -21,6 +21,7 @@ from app.library import archive, document
 from app.library.archive import CachePart
 from app.library.document import Document
 from app.library.records import Message, read_conversation, read_message, read_point, read_switch
+from app.library.snapshots import FOREIGN
 from app.library.streaming import Streaming
 from app.library.tree import Tree
 from app.paths import write_atomic
@@ -130,6 +131,8 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
     """
     caches: tuple[CachePart, ...] = ()
     left_out = ""
+    if source.exists() and not source.is_file():  # a pipe would be waited for
+        raise AppError(f"{source.name} is no file. Nothing was imported.")
     try:
         if source.suffix.lower() == archive.ENDING:
             opened = archive.read(source, place, wanted, most_bytes, cancelled)
@@ -138,7 +141,7 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
             if os.stat(source).st_size > archive.MOST_TEXT_BYTES:
                 raise AppError(f"{source.name} is too large for a conversation. Nothing was imported.")
             found = document.read(source.read_bytes())
-        conversation, ids = _insert(library, found)
+        conversation, ids = _insert(library, found, FOREIGN if caches else "")
     except (OSError, sqlite3.Error) as error:
         _remove(caches)
         raise AppError(
@@ -158,9 +161,9 @@ def _remove(caches: tuple[CachePart, ...]) -> None:
         cache.path.unlink(missing_ok=True)
 
 
-def _insert(library: Path, found: Document) -> tuple[str, dict[str | None, str]]:
-    """One transaction. Returns the conversation's id, and the new ids of its messages."""
-    conversation, now = uuid.uuid4().hex, time.time()
+def _insert(library: Path, found: Document, beginning: str) -> tuple[str, dict[str | None, str]]:
+    """One transaction. Returns the conversation's id, with this `beginning`, and the new ids of its messages."""
+    conversation, now = beginning + uuid.uuid4().hex, time.time()
     ids: dict[str | None, str] = {message.id: uuid.uuid4().hex for message in found.messages}
     with closing(_connect(library)) as db:
         db.execute("BEGIN IMMEDIATE")

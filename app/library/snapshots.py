@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 ENDING = ".tqcache"
 DEFAULT_QUOTA_BYTES = 4_000_000_000
+# How the id of a conversation begins that came with a cache. What is in such a cache can't be told from its tokens, so
+# it serves that conversation only.
+FOREIGN = "imported-"
 _ID = r"[A-Za-z0-9_-]{1,64}"
 _NAME = re.compile(rf"(?P<conversation>{_ID})(?:\.(?P<tip>{_ID}|)\.(?P<key>[0-9a-f]{{32}}))?{re.escape(ENDING)}")
 _INCOMING = "incoming."  # of an import; what a crash leaves of one names no conversation and is tidied away

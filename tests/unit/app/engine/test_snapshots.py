@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import struct
 import threading
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ from app.events import (
     SnapshotsRemoved,
     TurnFinished,
 )
+from app.library.snapshots import FOREIGN
 from tests.engine_kit import GREEDY, drive, held_tokens, make_model, make_tokenizer, of, one, ready_engine, saved_files
 from turboquant import snapshot
 
@@ -324,6 +328,21 @@ def test_an_adopted_cache_serves(model: Path, tmp_path: Path, foreign: tuple[Pat
     assert ask(other, messages, "n3", "new").reused_tokens == saved.tokens
 
 
+def test_an_adopted_cache_serves_no_other_conversation(
+    model: Path, tmp_path: Path, foreign: tuple[Path, TurnFinished]
+) -> None:
+    """Its tokens may be those of anybody's system prompt; what is held for them can't be looked through."""
+    file, first = foreign
+    other = ready_engine(model, tmp_path / "other")
+    mine = FOREIGN + "1"
+    assert one(CacheAdopted, drive(other, AdoptCache(mine, "n1", str(file)))).reason == ""
+    messages = said(("n0", LONG), ("n1", first.text), ("n2", "Go on."))
+    assert ask(other, messages, "x3", "apart").reused_tokens == 0, "from its file"
+    assert ask(other, messages, "n3", mine).reused_tokens > 0
+    drive(other, DiscardCache("apart"))
+    assert ask(other, messages, "y3", "another").reused_tokens == 0, "from memory"
+
+
 def test_a_cache_of_another_model_or_without_one_isnt_taken(
     model: Path, tmp_path: Path, foreign: tuple[Path, TurnFinished]
 ) -> None:
@@ -338,7 +357,19 @@ def test_a_cache_of_another_model_or_without_one_isnt_taken(
     assert saved_files(tmp_path / "other", "new") == []
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "tokens", "missing"])
+def endless(file: Path) -> None:
+    """One of its tokens is no number that any type holds; all checksums are right."""
+    prefix = struct.Struct("<8sIII")
+    content = file.read_bytes()
+    magic, version, length, _ = prefix.unpack_from(content)
+    header = json.loads(content[prefix.size : prefix.size + length])
+    header["tokens"][1] = float("inf")
+    text = json.dumps(header).encode()
+    content = prefix.pack(magic, version, len(text), zlib.crc32(text)) + text + content[prefix.size + length : -32]
+    file.write_bytes(content + hashlib.blake2b(content, digest_size=32).digest())
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "tokens", "endless", "missing"])
 def test_a_cache_that_isnt_sound_isnt_taken(
     engine: Engine, tmp_path: Path, foreign: tuple[Path, TurnFinished], damage: str
 ) -> None:
@@ -354,6 +385,8 @@ def test_a_cache_that_isnt_sound_isnt_taken(
             file.write_bytes(file.read_bytes()[:-1])
         case "tokens":
             snapshot.save(file, session.caches, [999_999, *session.tokens[1:]], fingerprint)
+        case "endless":
+            endless(file)
         case "missing":
             file.unlink()
     files = set(tmp_path.iterdir()) - {file}

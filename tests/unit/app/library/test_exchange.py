@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -211,6 +213,32 @@ def test_what_doesnt_fit_the_description_is_refused_whole(
 def test_what_is_no_json_is_refused(content: bytes) -> None:
     with pytest.raises(AppError, match="Nothing was imported"):
         document.read(content)
+
+
+@pytest.mark.parametrize("depth", [500, 900, 950, 1000, 2000, 50_000])
+def test_settings_nested_however_deep_are_left_out_or_refused(path: Path, depth: int) -> None:
+    """As deep as JSON's reader goes its writer doesn't."""
+    nested = b'{"stop": ' + b"[" * depth + b"]" * depth + b"}"
+    content = changed(path, conversation__settings="HERE").replace(b'"HERE"', nested)
+    with suppress(AppError):
+        assert document.read(content).settings == {}
+
+
+@pytest.mark.parametrize("name", ["pipe.json", "pipe.turbochat", "folder.json"])
+def test_what_is_no_file_is_refused(path: Path, tmp_path: Path, name: str) -> None:
+    Library(path).close()
+    source = tmp_path / name
+    source.mkdir() if name.startswith("folder") else os.mkfifo(source)
+    with pytest.raises(AppError, match="Nothing was imported"):
+        bring(path, source)
+
+
+@pytest.mark.parametrize("ending", [".md", ".json", ".turbochat"])
+def test_the_longest_name_a_disk_takes(path: Path, tmp_path: Path, ending: str) -> None:
+    target = tmp_path / ("x" * (255 - len(ending)) + ending)
+    with Library(path) as library:
+        exchange.export(path, talk(library), target)
+    assert target.stat().st_size > 0
 
 
 def test_a_later_version_is_refused_and_says_so(path: Path) -> None:
