@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, qVersion
+from PySide6.QtCore import QSize, Qt, qVersion
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -33,7 +33,6 @@ class About(Dialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("About TurboQuant Chat"))
-        self.setFixedWidth(460)
         column = QVBoxLayout(self)
         column.setContentsMargins(28, 26, 28, 20)
         column.setSpacing(8)
@@ -78,8 +77,15 @@ class About(Dialog):
             self.tr("Its source: the Python files of app and turboquant in the program's folder"),
         ]
         self.facts.setText("\n".join(lines))
-        self.setFixedHeight(self.heightForWidth(self.width()))
+        self.fit()
         self.bring_up()
+
+    def usual_size(self) -> QSize:
+        width = theme.at_scale(460)
+        return QSize(width, self.heightForWidth(width))
+
+    def fit(self) -> None:
+        self.setFixedSize(self.usual_size())
 
     def on_licences(self) -> None:
         if self.licences is None:
@@ -93,7 +99,7 @@ class Licences(Dialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Licences"))
-        self.resize(860, 560)
+        self.fit()
         self._shown: Sequence[Licence] = ()
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("Packages"))
@@ -116,6 +122,9 @@ class Licences(Dialog):
         column.addWidget(split)
         self._tasks = Tasks(self)
         self._tasks.run(licences.shipped, self.on_read, self.on_failed)  # reads hundreds of small files
+
+    def usual_size(self) -> QSize:
+        return QSize(theme.at_scale(860), theme.at_scale(560))
 
     def on_read(self, found: Sequence[Licence]) -> None:
         self._shown = found

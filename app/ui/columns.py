@@ -46,8 +46,8 @@ class Columns(QSplitter):
 
     def on_theme_changed(self) -> None:
         for name, column in self._columns.items():
-            column.setMinimumWidth(_at_scale(WIDTHS[name][0]))
-            column.setMaximumWidth(_at_scale(WIDTHS[name][2]))
+            column.setMinimumWidth(theme.at_scale(WIDTHS[name][0]))
+            column.setMaximumWidth(theme.at_scale(WIDTHS[name][2]))
         self.fold()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -78,19 +78,19 @@ class Columns(QSplitter):
     def on_dragged(self) -> None:
         for name, column in self._columns.items():
             if self.shown[name]:
-                self._widths[name] = round(column.width() / _at_scale(1000) * 1000)
+                self._widths[name] = round(column.width() / theme.at_scale(1000) * 1000)
         self.fold()
 
     def fold(self) -> None:
         """Show the side columns that are wanted, allowed and fit beside a readable middle."""
         room = self.width() - CENTER_LEAST
-        widths = {name: _at_scale(width) for name, width in self._widths.items()}
+        widths = {name: theme.at_scale(width) for name, width in self._widths.items()}
         if widths.get(self._asked, 0) <= room:
             self._asked = ""
         shown = dict.fromkeys(widths, 0)
         for name in sorted(self._allowed, key=lambda name: name != self._preferred):
             free = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
-            if self.wanted[name] and free >= min(widths[name], _at_scale(WIDTHS[name][1])):
+            if self.wanted[name] and free >= min(widths[name], theme.at_scale(WIDTHS[name][1])):
                 shown[name] = min(widths[name], free)
                 room -= shown[name]
         for name, column in self._columns.items():
@@ -99,7 +99,3 @@ class Columns(QSplitter):
         self.setSizes([left, max(self.width() - left - right, 0), right])
         self.shown = {name: bool(width) for name, width in shown.items()}
         self.folded.emit()
-
-
-def _at_scale(width: int) -> int:
-    return round(width * max(theme.theme().scale, 1.0))

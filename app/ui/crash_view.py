@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -49,7 +49,7 @@ class ReportView(Dialog):
     def __init__(self, report: Path, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Crash report"))
-        self.resize(760, 520)
+        self.fit()
         try:
             text = report.read_text("utf-8", "replace")
         except OSError as error:
@@ -77,6 +77,9 @@ class ReportView(Dialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.text, 1)
         column.addLayout(row)
+
+    def usual_size(self) -> QSize:
+        return QSize(theme.at_scale(760), theme.at_scale(520))
 
     def on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText())

@@ -231,7 +231,7 @@ class GenerationPanel(Popover):
         super().close_card()
 
     def wanted_height(self) -> int:
-        return self._top.sizeHint().height() + self._column.totalHeightForWidth(WIDTH)
+        return self._top.sizeHint().height() + self._column.totalHeightForWidth(self.card_width)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._scroll.widget() and event.type() == QEvent.Type.LayoutRequest and self.isVisible():
@@ -260,7 +260,7 @@ class GenerationPanel(Popover):
         words = profile.name if profile else self.tr("No profile") if not generation.chosen else self.tr("Own settings")
         if profile and profile.chosen != generation.chosen:
             words = self.tr("{0} (changed)").format(profile.name)
-        room = WIDTH - 2 * PADDING - self._title.sizeHint().width() - 64  # the arrow, and what stands around it
+        room = self.card_width - 2 * PADDING - self._title.sizeHint().width() - 64  # the arrow, what stands around it
         shown = self.profile.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, room)
         self.profile.setText(shown.replace("&", "&&"))
         self.profile.setAccessibleName(self.tr("Profile: {0}").format(words))

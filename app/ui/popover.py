@@ -29,6 +29,12 @@ class Popover(QWidget):
         self._anchor: QWidget | None = None
         self.setContentsMargins(SHADOW, SHADOW, SHADOW, SHADOW)
         theme.theme().changed.connect(self.update)
+        theme.theme().changed.connect(self.place)
+
+    @property
+    def card_width(self) -> int:
+        """At the present size of text, where the window is that wide."""
+        return theme.at_scale(self._width)
 
     def wanted_height(self) -> int:
         return self.sizeHint().height() - 2 * SHADOW
@@ -64,7 +70,7 @@ class Popover(QWidget):
         below = window.height() - corner.y() - self._anchor.height() - GAP - MARGIN
         upwards = above >= min(self.wanted_height(), below)
         height = min(self.wanted_height(), above if upwards else below)
-        width = min(self._width, window.width() - 2 * MARGIN)
+        width = min(self.card_width, window.width() - 2 * MARGIN)
         mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         x = corner.x() + self._anchor.width() - width if mirrored else corner.x()
         x = max(MARGIN, min(x, window.width() - width - MARGIN))

@@ -31,12 +31,11 @@ class Preferences(Dialog):
     def __init__(self, settings: Settings, appearance: Appearance, hub: Hub, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Preferences"))
-        self.resize(840, 540)
         self.setMinimumSize(560, 360)
+        self.fit()
         self.list = QListWidget(self)
         self.list.setObjectName("preferenceList")
         self.list.setAccessibleName(self.tr("Pages"))
-        self.list.setFixedWidth(LIST_WIDTH)
         self.list.setIconSize(QSize(18, 18))
         self._stack = QStackedWidget(self)
         self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
@@ -53,6 +52,9 @@ class Preferences(Dialog):
         self.add_page("models", self.tr("Models"), "models", self.models)
         self.list.setCurrentRow(0)
         theme.theme().changed.connect(self.on_theme_changed)
+
+    def usual_size(self) -> QSize:
+        return QSize(theme.at_scale(840), theme.at_scale(540))
 
     def add_page(self, name: str, title: str, icon: str, page: QWidget) -> None:
         """`title` stands in the list and above the page, `icon` is one of resources/icons."""
@@ -76,12 +78,20 @@ class Preferences(Dialog):
         self._names.append(name)
         self._icons.append(icon)
         self.list.addItem(QListWidgetItem(theme.icon(icon), title))
+        self._fit_list()
 
     def begin(self, name: str) -> None:
         self.list.setCurrentRow(self._names.index(name))
         self.models.account.begin()
         self.bring_up()
         self.list.setFocus()
+
+    def _fit_list(self) -> None:
+        self.list.setFixedWidth(max(LIST_WIDTH, self.list.sizeHintForColumn(0) + 40))
+
+    def on_text_size(self) -> None:
+        self._fit_list()
+        super().on_text_size()
 
     def on_theme_changed(self) -> None:
         for row, icon in enumerate(self._icons):

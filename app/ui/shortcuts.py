@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -19,14 +19,12 @@ class Shortcuts(Dialog):
     def __init__(self, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        self.resize(820, 640)
         scroll = QScrollArea(self)
         scroll.setObjectName("plainScroll")
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName(self.windowTitle())
-        body = QWidget(scroll)
+        self._body = body = QWidget(scroll)
         body.setObjectName("plainBody")
         columns = QHBoxLayout(body)
         columns.setContentsMargins(24, 20, 24, 20)
@@ -48,6 +46,11 @@ class Shortcuts(Dialog):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(scroll)
+        self.fit()
+
+    def usual_size(self) -> QSize:
+        """As wide as its words."""
+        return QSize(self._body.sizeHint().width() + theme.SCROLL_BAR, theme.at_scale(640))
 
     def _places(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Keys that mean something where the cursor is."""

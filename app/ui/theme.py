@@ -66,6 +66,9 @@ DARK = Colors(
 )  # fmt: skip
 
 
+SCROLL_BAR = 10  # pixels
+
+
 class Theme(QObject):
     """The colours in use. `changed` is emitted after the system, or `force`, has chosen another set."""
 
@@ -146,6 +149,11 @@ def theme() -> Theme:
     assert isinstance(app, QApplication)
     found = app.findChild(Theme)
     return found if isinstance(found, Theme) else Theme(app)
+
+
+def at_scale(width: int) -> int:
+    """What is that wide at the usual size of text, at the present one: larger text takes more."""
+    return round(width * max(theme().scale, 1.0))
 
 
 def colors() -> Colors:
@@ -311,10 +319,10 @@ def _style_sheet(c: Colors) -> str:
     QMenu::indicator:checked {{ image: url(icons:menu-check.svg); }}
     QMenu::right-arrow {{ image: url(icons:menu-arrow.svg); width: 14px; height: 14px; right: 8px; }}
     QToolTip {{ background: {c.panel}; color: {c.text}; border: 1px solid {c.line}; padding: 6px; }}
-    QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+    QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}
     QScrollBar::handle:vertical:hover {{ background: {c.what_if}; }}
-    QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+    QScrollBar:horizontal {{ background: transparent; height: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:horizontal {{ background: {c.line}; border-radius: 3px; min-width: 32px; margin: 2px; }}
     QScrollBar::handle:horizontal:hover {{ background: {c.what_if}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0; }}

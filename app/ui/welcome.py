@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app.errors import AppError
 from app.ui import theme
 
 TEXT_WIDTH = 460
+MOST_WIDTH = 600  # what the smallest window holds
 
 
 class Welcome(QWidget):
@@ -23,12 +24,8 @@ class Welcome(QWidget):
         super().__init__(parent)
         self.setObjectName("welcome")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        outer = QHBoxLayout(self)
-        column = QVBoxLayout()
+        column = QVBoxLayout(self)
         column.setSpacing(12)
-        outer.addStretch(1)
-        outer.addLayout(column)
-        outer.addStretch(1)
         column.addStretch(2)
         logo = QLabel(self)
         logo.setPixmap(theme.app_icon().pixmap(64, 64))
@@ -59,14 +56,13 @@ class Welcome(QWidget):
         self.error = QLabel(self)
         self.error.setProperty("role", "bad")
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        for label in (logo, title, text, self.step, self.error):
+        self._labels = (logo, title, text, self.step, self.error)
+        for label in self._labels:
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(True)
-            label.setFixedWidth(TEXT_WIDTH)
-        column.addWidget(logo)
-        column.addWidget(title)
-        column.addWidget(text)
-        row = QHBoxLayout()
+        for label in (logo, title, text):
+            column.addLayout(_middle(label))
+        self._row = row = QHBoxLayout()
         row.addStretch()
         row.addWidget(self.install)
         row.addWidget(self.search)
@@ -75,12 +71,21 @@ class Welcome(QWidget):
         row.addStretch()
         column.addSpacing(4)
         column.addLayout(row)
-        column.addWidget(self.step)
+        column.addLayout(_middle(self.step))
         column.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(self.error)
+        column.addLayout(_middle(self.error))
         column.addStretch(3)
         self._set_busy(False)
         self.error.hide()
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
+
+    def on_theme_changed(self) -> None:
+        """Larger text: wider lines, and the buttons under each other where the smallest window is too narrow."""
+        for label in self._labels:
+            label.setFixedWidth(min(theme.at_scale(TEXT_WIDTH), MOST_WIDTH))
+        wide = sum(button.sizeHint().width() for button in (self.install, self.search, self.folder)) > MOST_WIDTH
+        self._row.setDirection(QBoxLayout.Direction.TopToBottom if wide else QBoxLayout.Direction.LeftToRight)
 
     def show_progress(self, step: str, done: float) -> None:
         """`done` from 0 to 1; below 0: unknown."""
@@ -106,3 +111,12 @@ class Welcome(QWidget):
         self.install.setVisible(not busy)
         self.search.setVisible(not busy)
         self.folder.setVisible(not busy)
+
+
+def _middle(label: QLabel) -> QHBoxLayout:
+    """An alignment would ask it for its height at the whole width."""
+    row = QHBoxLayout()
+    row.addStretch()
+    row.addWidget(label)
+    row.addStretch()
+    return row

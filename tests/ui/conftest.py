@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale, Qt, QTranslator
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.library.conversations import Library
 from app.settings import Settings
-from app.ui import theme
+from app.ui import language, theme
 from app.ui.cards import Divider
 from app.ui.main_window import MainWindow
 from app.ui.messages import ReplyView, UserBubble
@@ -131,3 +131,15 @@ def start(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 def bench(start: Callable[..., Bench]) -> Bench:
     """A window with a model loaded."""
     return start()
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    app, before = QCoreApplication.instance(), QLocale()
+    assert app is not None
+    language.install(app, "de")
+    yield
+    for translator in app.findChildren(QTranslator):
+        app.removeTranslator(translator)
+        translator.deleteLater()
+    QLocale.setDefault(before)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from app.ui import notice_bar, theme, window_state
 from tests.ui.conftest import Bench
@@ -100,6 +100,84 @@ def test_a_name_that_is_being_typed_keeps_its_conversation(bench: Bench) -> None
     QTest.keyClick(editor, Key.Key_Return)
     bench.rest()
     assert bench.library.conversations()[0].title not in ("", "Keep me")
+
+
+# ---------------------------------------------------------------- sizes of text
+
+
+def cut(widget: QWidget) -> list[str]:
+    """Labels and buttons on screen that are smaller than their words."""
+    found = []
+    for label in widget.findChildren(QLabel):
+        needed = label.heightForWidth(label.width()) if label.wordWrap() else label.fontMetrics().height()
+        wide = label.wordWrap() or label.width() >= label.fontMetrics().horizontalAdvance(label.text())
+        if label.isVisible() and label.text() and not (wide and label.height() >= needed):
+            found.append(label.text())
+    buttons = [button for button in widget.findChildren(QPushButton) if button.isVisible()]
+    return found + [button.text() for button in buttons if button.width() < button.minimumSizeHint().width()]
+
+
+@pytest.fixture
+def sized(german: None, start: Start) -> Iterator[Callable[[int], Bench]]:
+    """A German window whose text has that size, in percent."""
+    bench = start(load=False)
+    bench.window.start()
+
+    def at(percent: int) -> Bench:
+        bench.window.configuring.appearance.set_percent(percent)
+        bench.rest()
+        return bench
+
+    yield at
+    at(100)
+
+
+@pytest.mark.parametrize("percent", [100, 150, 200])
+def test_the_welcome_page_cuts_no_words(sized: Callable[[int], Bench], percent: int) -> None:
+    bench = sized(percent)
+    bench.window.resize(640, 720)
+    bench.rest()
+    assert bench.window.pages.on_welcome
+    assert bench.window.width() == 640
+    assert cut(bench.window.welcome) == []
+    middle = {label.geometry().center().x() for label in bench.window.welcome.findChildren(QLabel) if label.isVisible()}
+    assert max(middle) - min(middle) <= 1
+
+
+def test_dialogs_cut_no_words_also_where_the_text_grew_while_they_were_closed(sized: Callable[[int], Bench]) -> None:
+    bench = sized(100)
+    window, help_ = bench.window, bench.window.help
+    for percent in (100, 200, 125):
+        sized(percent)
+        theme.theme().force(percent == 200)
+        help_.on_shortcuts()
+        help_.on_about()
+        window.configuring.on_general()
+        bench.rest()
+        for dialog in (help_.shortcuts, help_.about, window.configuring.window):
+            assert dialog is not None
+            assert cut(dialog) == [], (dialog.windowTitle(), percent)
+            dialog.close()
+
+
+def test_the_sheet_of_shortcuts_is_as_wide_as_its_words(sized: Callable[[int], Bench]) -> None:
+    bench = sized(100)
+    bench.window.help.on_shortcuts()
+    bench.rest()
+    sheet = bench.window.help.shortcuts
+    assert sheet is not None
+    scroll = sheet.findChild(QScrollArea)
+    assert scroll is not None
+    hidden = scroll.widget().width() - scroll.viewport().width()
+    assert hidden <= 0 or scroll.horizontalScrollBar().isVisible(), "on a small screen it can be moved"
+    assert sheet.usual_size().width() >= scroll.widget().sizeHint().width()
+
+
+def test_a_card_grows_with_its_text(sized: Callable[[int], Bench]) -> None:
+    panel = sized(100).window.reply_settings.panel
+    usual = panel.card_width
+    sized(150)
+    assert panel.card_width == round(1.5 * usual)
 
 
 # ---------------------------------------------------------------- places

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
+from PySide6.QtCore import QCoreApplication, QTranslator
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
-from app.ui import formats, language
+from app.ui import formats
 from tests.ui.conftest import Bench
 
 ROOT = Path(__file__).parents[2]
@@ -144,18 +144,6 @@ def test_a_class_that_others_inherit_from_counts_nothing_itself() -> None:
             and isinstance(call.func, ast.Attribute) and call.func.attr == "tr"
         ]  # fmt: skip
         assert not counts or node.name not in inherited, node.name
-
-
-@pytest.fixture
-def german() -> Iterator[None]:
-    app, before = QCoreApplication.instance(), QLocale()
-    assert app is not None
-    language.install(app, "de")
-    yield
-    for translator in app.findChildren(QTranslator):
-        app.removeTranslator(translator)
-        translator.deleteLater()
-    QLocale.setDefault(before)
 
 
 def test_the_window_speaks_german(german: None, bench: Bench) -> None:
