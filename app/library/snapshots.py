@@ -102,7 +102,8 @@ class SnapshotStore:
         for entry in self._entries():
             file = _described(entry)
             orphan = file is not None and file.conversation not in known
-            if orphan or (file is None and ENDING in entry.name and entry.is_file()):
+            half = ENDING in entry.name or (entry.name.startswith(".") and entry.name.endswith(".tmp"))
+            if orphan or (file is None and half and entry.is_file()):
                 log.info("removing %s: nothing needs it", entry.name)
                 _remove(entry)
         self.make_room(quota_bytes)

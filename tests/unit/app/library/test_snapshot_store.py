@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.library.snapshots import CacheFile, SnapshotStore
+from app.paths import beside
 
 KEY = "0123456789abcdef" * 2
 
@@ -51,6 +52,7 @@ def test_orphans_and_leftovers_go_and_foreign_files_stay(tmp_path: Path) -> None
     put(store, "orphan", 10, 0)
     (tmp_path / "orphan.tqcache").write_bytes(b"version 1")
     (tmp_path / f"{kept[0].name}.123.tmp").write_bytes(b"half")
+    beside(tmp_path / "working.json").write_bytes(b"half a marker")
     (tmp_path / "notes.txt").write_bytes(b"mine")
     incoming = store.incoming()
     assert incoming.exists()
