@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.parsers.expat import ExpatError
 
 from macholib.mach_o import (
     LC_BUILD_VERSION,
@@ -21,6 +22,7 @@ from macholib.mach_o import (
     LC_LOAD_WEAK_DYLIB,
     LC_REEXPORT_DYLIB,
     LC_RPATH,
+    LC_SEGMENT_64,
     LC_VERSION_MIN_MACOSX,
     dylib_command,
 )
@@ -40,6 +42,7 @@ class Part:
 
     path: Path
     arm64: bool = False
+    whole: bool = True  # all that it says it holds is in the file
     signed: bool = False
     minimum: tuple[int, int] | tuple[()] = ()
     rpaths: list[str] = field(default_factory=list)
@@ -48,9 +51,14 @@ class Part:
 
 
 def check(app: Path) -> list[str]:
-    """What is wrong with the application, a sentence each; nothing if it is whole. OSError: there is none."""
+    """What is wrong with the application, a sentence each; nothing if it is whole."""
     contents = app / "Contents"
-    info = plistlib.loads((contents / "Info.plist").read_bytes())
+    try:
+        info = plistlib.loads((contents / "Info.plist").read_bytes())
+    except (OSError, ValueError, ExpatError) as error:
+        return [f"Info.plist can't be read: {error}."]
+    if not isinstance(info, dict):
+        return ["Info.plist holds no dictionary."]
     executable = contents / "MacOS" / str(info.get("CFBundleExecutable", ""))
     found = list(_info(contents, info, executable))
     parts = {path.resolve(): read(path) for path in files(app) if is_macho(path)}
@@ -58,9 +66,11 @@ def check(app: Path) -> list[str]:
         found.append(f"{executable.name} is no program of macOS.")
     for part in parts.values():
         found += _part(part, app, executable, parts.get(executable.resolve()))
+    names = (path for path in files(app) if path.suffix in (".so", ".dylib"))
+    found += [f"{path.relative_to(app)} is no library." for path in names if path.resolve() not in parts]
     found += _links(app)
     found += _metal(app)
-    if not (contents / "_CodeSignature" / "CodeResources").is_file():
+    if not _has(contents / "_CodeSignature" / "CodeResources", b"<"):
         found.append("The application as a whole isn't signed.")
     return found
 
@@ -68,6 +78,10 @@ def check(app: Path) -> list[str]:
 def files(app: Path) -> Iterator[Path]:
     """Every file of its own; what links lead to is met where it lies."""
     return (path for path in sorted(app.rglob("*")) if path.is_file() and not path.is_symlink())
+
+
+def _has(path: Path, start: bytes) -> bool:
+    return path.is_file() and path.read_bytes()[: len(start)] == start
 
 
 def is_macho(path: Path) -> bool:
@@ -89,8 +103,11 @@ def read(path: Path) -> Part:
             continue
         part.arm64 = True
         for command, details, data in header.commands:
-            if command.cmd == LC_CODE_SIGNATURE:
+            if command.cmd == LC_SEGMENT_64:
+                part.whole &= header.offset + details.fileoff + details.filesize <= path.stat().st_size
+            elif command.cmd == LC_CODE_SIGNATURE:
                 part.signed = True
+                part.whole &= header.offset + details.dataoff + details.datasize <= path.stat().st_size
             elif command.cmd == LC_BUILD_VERSION:
                 part.minimum = _version(int(details.minos))
             elif command.cmd == LC_VERSION_MIN_MACOSX:
@@ -106,7 +123,7 @@ def read(path: Path) -> Part:
 
 
 def _text(data: bytes) -> str:
-    return data.split(b"\0", 1)[0].decode()
+    return data.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
 def _version(packed: int) -> tuple[int, int]:
@@ -114,14 +131,19 @@ def _version(packed: int) -> tuple[int, int]:
 
 
 def _info(contents: Path, info: dict[str, object], executable: Path) -> Iterator[str]:
-    minimum = tuple(map(int, str(info.get("LSMinimumSystemVersion", "99")).split(".")))[:2]
-    if minimum > NEWEST_MINIMUM:
+    minimum = str(info.get("LSMinimumSystemVersion"))
+    try:
+        wanted = tuple(map(int, minimum.split(".")))[:2]
+    except ValueError:
+        wanted = (99,)
+    if wanted > NEWEST_MINIMUM:
         yield f"Info.plist wants macOS {minimum}."
     if not os.access(executable, os.X_OK):
         yield f"{executable.name or 'CFBundleExecutable'} can't be run."
     types = info.get("CFBundleDocumentTypes") or []
-    assert isinstance(types, list)
-    for icon in [info.get("CFBundleIconFile"), *(kind.get("CFBundleTypeIconFile") for kind in types)]:
+    kinds = types if isinstance(types, list) else [types]
+    icons = [kind.get("CFBundleTypeIconFile") if isinstance(kind, dict) else None for kind in kinds]
+    for icon in [info.get("CFBundleIconFile"), *icons]:
         if not icon or not (contents / "Resources" / str(icon)).is_file():
             yield f"The icon {icon} is missing."
 
@@ -131,6 +153,8 @@ def _part(part: Part, app: Path, executable: Path, main: Part | None) -> Iterato
     if not part.arm64:
         yield f"{name} isn't for arm64."
         return
+    if not part.whole:
+        yield f"{name} is cut short."
     if not part.signed:
         yield f"{name} isn't signed."
     if part.minimum and part.minimum > NEWEST_MINIMUM:
@@ -170,7 +194,7 @@ def _metal(app: Path) -> Iterator[str]:
     if not names:
         yield "libmlx.dylib is missing."
     for name in names:
-        if not (name.parent / "mlx.metallib").is_file():
+        if not _has(name.parent / "mlx.metallib", b"MTLB"):
             yield f"mlx.metallib isn't beside {name.relative_to(app)}."
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ARM64, X86_64 = 0x0100000C, 0x01000007
 _LOAD_DYLIB, _WEAK, _RPATH = 0xC, 0x80000018, 0x8000001C
-_CODE_SIGNATURE, _BUILD_VERSION = 0x1D, 0x32
+_SEGMENT, _CODE_SIGNATURE, _BUILD_VERSION = 0x19, 0x1D, 0x32
 
 
 def macho(
@@ -19,12 +19,15 @@ def macho(
     minimum: tuple[int, int] = (14, 0),
     processor: int = ARM64,
     signed: bool = True,
+    holds: int = 0,
 ) -> bytes:
-    """A library of one processor."""
+    """A library of one processor; `holds` so many bytes, as it says."""
     commands = [_dylib(_LOAD_DYLIB, name) for name in libraries] + [_dylib(_WEAK, name) for name in weak]
     commands += [_string(_RPATH, struct.pack("<I", 12), path) for path in rpaths]
     version = minimum[0] << 16 | minimum[1] << 8
     commands.append(struct.pack("<6I", _BUILD_VERSION, 24, 1, version, version, 0))
+    if holds:
+        commands.append(struct.pack("<2I16s4Q4I", _SEGMENT, 72, b"__TEXT", 0, holds, 0, holds, 5, 5, 0, 0))
     if signed:
         commands.append(struct.pack("<4I", _CODE_SIGNATURE, 16, 0, 0))
     body = b"".join(commands)
@@ -74,6 +77,6 @@ def _dylib(command: int, name: str) -> bytes:
 
 
 def _string(command: int, fields: bytes, text: str) -> bytes:
-    data = text.encode() + b"\0"
+    data = text.encode(errors="surrogateescape") + b"\0"
     size = -(-(8 + len(fields) + len(data)) // 8) * 8
     return struct.pack("<2I", command, size) + fields + data.ljust(size - 8 - len(fields), b"\0")

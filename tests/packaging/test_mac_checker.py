@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plistlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.packaging.macho import ARM64, X86_64, application, fat, macho
 
 CORE, MLX = "Contents/Frameworks/mlx/core.so", "Contents/Frameworks/mlx/lib/libmlx.dylib"
+METAL = "Contents/Frameworks/mlx/lib/mlx.metallib"
 
 
 def test_a_whole_application_has_no_problems(tmp_path: Path) -> None:
@@ -34,6 +36,14 @@ def _link_outside(app: Path) -> None:
 
 def _not_executable(app: Path) -> None:
     (app / "Contents" / "MacOS" / "whole").chmod(0o644)
+
+
+def _told(**changed: object) -> Callable[[Path], None]:
+    def spoil(app: Path) -> None:
+        plist = app / "Contents" / "Info.plist"
+        plist.write_bytes(plistlib.dumps(plistlib.loads(plist.read_bytes()) | changed))
+
+    return spoil
 
 
 def _later_system(app: Path) -> None:
@@ -60,7 +70,19 @@ def _later_system(app: Path) -> None:
         (_remove("Contents/_CodeSignature/CodeResources"), "The application as a whole isn't signed."),
         (_remove("Contents/MacOS/whole"), "whole can't be run."),
         (_not_executable, "whole can't be run."),
-        (_later_system, "Info.plist wants macOS (15, 4)."),
+        (_later_system, "Info.plist wants macOS 15.4."),
+        (_told(LSMinimumSystemVersion="soon"), "Info.plist wants macOS soon."),
+        (_told(CFBundleDocumentTypes="odd"), "The icon None is missing."),
+        (_told(CFBundleDocumentTypes=["odd"]), "The icon None is missing."),
+        (_write("Contents/Info.plist", b"<plist"), "Info.plist can't be read: "),
+        (_write("Contents/Info.plist", plistlib.dumps([1])), "Info.plist holds no dictionary."),
+        (_remove("Contents/Info.plist"), "Info.plist can't be read: "),
+        (_write(CORE, b""), f"{CORE} is no library."),
+        (_write(CORE, macho(["@rpath/\udce4.dylib"])), f"{CORE} needs @rpath/"),
+        (_write(CORE, macho(holds=1 << 20)), f"{CORE} is cut short."),
+        (_write(CORE, fat((X86_64, macho()), (ARM64, macho(holds=1 << 20)))), f"{CORE} is cut short."),
+        (_write(METAL, b""), "mlx.metallib isn't beside Contents/Frameworks/libmlx.dylib."),
+        (_write("Contents/_CodeSignature/CodeResources", b""), "The application as a whole isn't signed."),
         (_link_outside, "The link Contents/Frameworks/lost leads nowhere in the application."),
     ],
 )
