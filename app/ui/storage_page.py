@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -108,28 +110,38 @@ class StoragePage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
+        """A row for each conversation: its branches' files go together."""
         self._files = self._storage.files()
-        chosen = {item.data(0, ID_ROLE) for item in self.list.selectedItems()}
-        self.list.clear()
+        rows: dict[str, list[StoredCache]] = {}
         for file in self._files:
+            rows.setdefault(file.conversation, []).append(file)
+        chosen = self._chosen()
+        self.list.clear()
+        for conversation, files in sorted(rows.items(), key=lambda row: _size(row[1]), reverse=True):
+            latest = max(files, key=lambda file: file.used)
+            title, seconds = self._storage.title(conversation), latest.load_s or latest.save_s
+            versions = self.tr("%n version(s)", "", len(files))
             item = QTreeWidgetItem(
                 [
-                    self._storage.title(file.conversation),
-                    file.scheme,
-                    formats.count(file.tokens) if file.tokens else "–",
-                    formats.data_size(file.size_bytes),
-                    formats.spell(file.load_s or file.save_s) if file.load_s or file.save_s else "–",
-                    self.tr("about {0}").format(formats.spell(file.prefill_s)) if file.prefill_s else "–",
+                    f"{title} · {versions}" if len(files) > 1 else title,
+                    ", ".join(dict.fromkeys(file.scheme for file in files)),
+                    formats.count(latest.tokens) if latest.tokens else "–",
+                    formats.data_size(_size(files)),
+                    formats.spell(seconds) if seconds else "–",
+                    self.tr("about {0}").format(formats.spell(latest.prefill_s)) if latest.prefill_s else "–",
                 ]
             )
-            item.setData(0, ID_ROLE, file.file)
+            item.setData(0, ID_ROLE, conversation)
             item.setToolTip(0, formats.tip(item.text(0)))
             for place in range(2, 6):
                 item.setTextAlignment(place, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
             self.list.addTopLevelItem(item)
-            item.setSelected(file.file in chosen)
+            item.setSelected(conversation in chosen)
         self._show_total()
         self.on_selected()
+
+    def _chosen(self) -> set[str]:
+        return {str(item.data(0, ID_ROLE)) for item in self.list.selectedItems()}
 
     def _show_total(self) -> None:
         total, quota = self._total(), self._storage.quota_bytes
@@ -141,7 +153,7 @@ class StoragePage(QWidget):
         self.discard_all.setEnabled(bool(self._files))
 
     def _total(self) -> int:
-        return sum(file.size_bytes for file in self._files)
+        return _size(self._files)
 
     def on_selected(self) -> None:
         self.discard.setEnabled(bool(self.list.selectedItems()))
@@ -151,9 +163,7 @@ class StoragePage(QWidget):
         self._show_total()
 
     def on_discard(self) -> None:
-        """Of a conversation all, also its other branches'."""
-        chosen = {item.data(0, ID_ROLE) for item in self.list.selectedItems()}
-        for conversation in {file.conversation for file in self._files if file.file in chosen}:
+        for conversation in self._chosen():
             self._storage.discard(conversation)
 
     def on_discard_all(self) -> None:
@@ -169,3 +179,7 @@ class StoragePage(QWidget):
         yes.clicked.connect(self._storage.discard_all)
         box.finished.connect(box.deleteLater)
         box.open()
+
+
+def _size(files: Sequence[StoredCache]) -> int:
+    return sum(file.size_bytes for file in files)

@@ -2608,6 +2608,13 @@
         <source>Discard all</source>
         <translation>Alle verwerfen</translation>
     </message>
+    <message numerus="yes">
+        <source>%n version(s)</source>
+        <translation>
+            <numerusform>%n Fassung</numerusform>
+            <numerusform>%n Fassungen</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>SwitchField</name>

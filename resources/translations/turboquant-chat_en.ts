@@ -107,6 +107,13 @@
             <numerusform>%n saved caches, {0} of {1}</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n version(s)</source>
+        <translation>
+            <numerusform>%n version</numerusform>
+            <numerusform>%n versions</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>ThinkingSection</name>

@@ -121,3 +121,21 @@ def test_the_page_is_reached_by_keyboard_and_has_names(bench: Bench) -> None:
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
     assert shown.quota.accessibleName() == "Room for saved caches"
     assert shown.list.accessibleName()
+
+
+def test_a_conversations_branches_are_one_row_and_go_together(bench: Bench) -> None:
+    one, two = saved(bench, "one " * 9, "two " * 99)
+    for number in "12":
+        name = f"{one}.{number}.{number * 32}.tqcache"
+        bench.engine.event_emitted.emit(
+            ev.SnapshotSaved(one, 9_000_000, 0.02, 30, name, number, "turbo2", "f" * 16, 100.0)
+        )
+    shown = rows(bench)
+    assert [row[0].split(" · ")[1:] for row in shown] == [["3 version(s)"], []]
+    assert sorted(shown[0][1].split(", ")) == ["turbo2", "turbo4"]
+    assert shown[0][3] == formats.data_size(sum(file.size_bytes for file in bench.library.caches.of(one)))
+    page(bench).list.topLevelItem(1).setSelected(True)
+    page(bench).discard.click()
+    bench.rest()
+    assert [row[0].split(" · ")[1:] for row in rows(bench)] == [["3 version(s)"]]
+    assert [c for c in bench.engine.received if isinstance(c, ev.DiscardCache)] == [ev.DiscardCache(two)]
