@@ -9,7 +9,7 @@ from functools import lru_cache
 from PySide6.QtCore import QByteArray, QDir, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractItemView, QApplication
+from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QApplication
 
 from app.paths import RESOURCES
 
@@ -121,6 +121,9 @@ class Theme(QObject):
             font = QFont(widget.font())
             font.setPointSizeF(points)
             widget.setProperty(_SAVED_FONT, None)
+            if isinstance(widget, QAbstractScrollArea):  # its viewport, which a text's placeholder is drawn in
+                widget.viewport().setProperty(_SAVED_FONT, None)
+                widget.viewport().setFont(font)
             widget.setFont(font)
         for widget in self._app.allWidgets():
             if isinstance(widget, QAbstractItemView):

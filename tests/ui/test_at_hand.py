@@ -1,0 +1,21 @@
+"""What a person meets in the first hour: the focus stays where one types, keys mean the same everywhere, words fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.ui import theme
+from tests.ui.conftest import Bench
+
+
+def test_a_placeholder_follows_the_size_of_the_text(bench: Bench) -> None:
+    """It is drawn in the viewport's font, also after a draft stood there while the size changed."""
+    edit = bench.composer.edit
+    bench.type("draft")
+    try:
+        for scale in (1.5, 1.0):
+            theme.theme().set_scale(scale)
+            bench.rest()
+            assert edit.viewport().font().pointSizeF() == pytest.approx(theme.theme().points * 1.06)
+    finally:
+        theme.theme().set_scale(1.0)
