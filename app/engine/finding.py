@@ -9,7 +9,7 @@ import numpy as np
 
 from app.engine import prompt, shelf
 from app.engine.loader import LoadedModel
-from app.engine.session import MIN_KEPT_TOKENS, Session
+from app.engine.session import MIN_KEPT_TOKENS, Session, least_kept
 from app.engine.shelf import Stored, Tokens
 from app.errors import AppError
 from app.events import Generate, OpenConversation, SwitchScheme
@@ -61,14 +61,15 @@ class Wanted:
         """The caches that serve for more than `least` tokens, best first: other conversations' in memory, this
         conversation's files, other conversations' files.
         """
-        memory = [Offer(useful(self.shared(s.tokens), len(s.tokens), s.can_trim), s) for s in sessions]
+        memory = [Offer(useful(self.shared(s.tokens), len(s.tokens), s.can_trim, s.scheme), s) for s in sessions]
         memory = [offer for offer in memory if offer.reach >= MIN_KEPT_TOKENS]
         near = sorted(own, key=lambda entry: self.shared(entry.tokens), reverse=True)
         mine = [
-            Offer(useful(self.reach(entry.tokens), len(entry.tokens), not entry.whole), entry)
+            Offer(useful(self.reach(entry.tokens), len(entry.tokens), not entry.whole, entry.scheme), entry)
             for entry in [entry for entry in near if len(entry.tokens) > least][:_LOOKED_INTO]
         ]
-        foreign = [Offer(useful(self.shared(e.tokens), len(e.tokens), not e.whole), e) for e in others]
+        mine = [o for o in mine if o.reach >= min(MIN_KEPT_TOKENS, LEAST_PART * len(o.source.tokens))]
+        foreign = [Offer(useful(self.shared(e.tokens), len(e.tokens), not e.whole, e.scheme), e) for e in others]
         foreign = [
             offer
             for offer, entry in zip(foreign, others, strict=True)
@@ -78,6 +79,6 @@ class Wanted:
         return sorted(found, key=lambda offer: offer.reach, reverse=True)  # stable: of equals the nearest comes first
 
 
-def useful(reach: int, held: int, can_trim: bool) -> int:
-    """`reach`, or 0 where a cache of `held` tokens can't be cut back to that."""
-    return reach if reach == held or (can_trim and reach >= MIN_KEPT_TOKENS) else 0
+def useful(reach: int, held: int, can_trim: bool, scheme: str) -> int:
+    """`reach`, or 0 where a cache of `held` tokens under `scheme` can't be cut back to that."""
+    return reach if reach == held or (can_trim and reach >= least_kept(scheme)) else 0

@@ -44,6 +44,11 @@ _process = psutil.Process()
 Curves = tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
 
 
+def least_kept(scheme: str) -> int:
+    """How many tokens a cache under this scheme must keep to be cut back; what isn't packed may be cut anywhere."""
+    return 1 if scheme == schemes.NONE.name else MIN_KEPT_TOKENS
+
+
 class Session:
     """The cache of one conversation under one model. `dirty`: it changed since it was last saved or loaded.
 
@@ -136,7 +141,7 @@ class Session:
             return
         if self._start is not None and len(self._start[0]) <= keep:
             self.tokens, self.caches = list(self._start[0]), copy.deepcopy(self._start[1])
-        elif keep >= MIN_KEPT_TOKENS and trim_prompt_cache(self.caches, drop) == drop:
+        elif keep >= least_kept(self.scheme) and trim_prompt_cache(self.caches, drop) == drop:
             del self.tokens[keep:]
             self._exact, self._start = False, None
         else:

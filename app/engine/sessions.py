@@ -79,7 +79,7 @@ class Sessions:
         scheme = None if isinstance(command, SwitchScheme) else schemes.parse(command.scheme).name
         wanted = Wanted(loaded, command)
         reach = wanted.reach(held.tokens) if held else 0
-        serves = useful(reach, len(held.tokens), held.can_trim) if held else 0
+        serves = useful(reach, len(held.tokens), held.can_trim, held.scheme) if held else 0
         session = held
         complete = wanted.ids is None or serves + MIN_KEPT_TOKENS > len(wanted.ids)
         if held is None or not complete:

@@ -129,6 +129,17 @@ def test_what_can_be_cut_back_is_and_the_rest_is_read_again(engine: Engine, mode
     check(engine, back, ask(engine, back).text, "turbo4")
 
 
+def test_a_raw_cache_is_cut_back_however_short_it_is(tmp_path: Path) -> None:
+    engine = ready_engine(make("llama", tmp_path / "llama"), tmp_path)
+    ask(engine, transcript("Hi?"), "none")
+    assert len(session_of(engine).tokens) < 64
+    edited = transcript("Hi!")
+    events = drive(engine, Generate("c", "r", edited, "none", GREEDY))
+    reused = one(PrefillStarted, events).reused_tokens
+    assert prompt.decode(session_of(engine).loaded.tokenizer, session_of(engine).tokens[:reused]).endswith("Hi")
+    check(engine, edited, one(TurnFinished, events).text, "none")
+
+
 def test_showing_another_branch_leaves_nothing_of_the_old_one(engine: Engine) -> None:
     def branch(*texts: str) -> tuple[ChatMessage, ...]:
         return tuple(ChatMessage(f"m{'.'.join(texts[: n + 1])}", "assistant" if n % 2 else "user", text)
