@@ -55,7 +55,7 @@ class AttachedFiles(QWidget):
         size = formats.data_size(file.size_bytes)
         name = button.fontMetrics().elidedText(file.name, Qt.TextElideMode.ElideMiddle, NAME_WIDTH)
         button.setText(f"{name}  {formats.isolated(size)}".replace("&", "&&"))
-        button.setToolTip(self.tr("Show or hide {0}").format(file.name))
+        button.setToolTip(formats.tip(self.tr("Show or hide {0}").format(file.name)))
         button.setAccessibleName(f"{file.name}, {size}")
         button.clicked.connect(self.on_clicked)
         self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeading)

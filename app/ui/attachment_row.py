@@ -42,7 +42,7 @@ class Chip(QWidget):
         self.remove = QToolButton(self)
         self.remove.setProperty("role", "quiet")
         self.remove.setIconSize(QSize(14, 14))
-        self.remove.setToolTip(self.tr("Take {0} away").format(attachment.name))
+        self.remove.setToolTip(formats.tip(self.tr("Take {0} away").format(attachment.name)))
         self.remove.setAccessibleName(self.remove.toolTip())
         self.remove.clicked.connect(self.removed)
         for part in (self._icon, name, self._figures, self.remove):

@@ -49,7 +49,7 @@ class Divider(QWidget):
         self.label = small_label(text, self)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.setToolTip(tip)
+        self.setToolTip(formats.tip(tip))
         layout.addStretch()
         layout.addWidget(self.label)
         layout.addStretch()
@@ -156,7 +156,7 @@ class ContextFullCard(Card):
                 else self.tr("Leave out the oldest {0} turns").format(formats.count(droppable)),
                 primary=True,
             )
-            drop.setToolTip(self.tr("They stay in the transcript; the model no longer reads them."))
+            drop.setToolTip(formats.tip(self.tr("They stay in the transcript; the model no longer reads them.")))
             drop.clicked.connect(self.on_drop_clicked)
             self._going_on.append(drop)
         new = self.add_button(self.tr("New conversation"), primary=not droppable)

@@ -124,7 +124,7 @@ class _Table(QTableWidget):
             longest = formats.tokens(scheme.longest_tokens) if scheme.longest_tokens else "–"
             item = _item(longest, theme.font(theme.SMALL, bold=bold, italic=True), trailing=True)
             if not scheme.longest_tokens:
-                item.setToolTip(self.tr("Not even a short context fits in the memory that is free now"))
+                item.setToolTip(formats.tip(self.tr("Not even a short context fits in the memory that is free now")))
             elif scheme.longest_tokens >= fit.context_tokens:
                 item.setToolTip(self.tr("All that the model was trained for"))
             self.setItem(row, len(heads) - 1, item)
@@ -148,7 +148,7 @@ class _Table(QTableWidget):
             tip += "\n" + self.tr("More than is free now: close other programs first")
         item = _item(words, theme.font(theme.SMALL, bold=bold, italic=True), trailing=True)
         item.setForeground(QColor(color))
-        item.setToolTip(tip)
+        item.setToolTip(formats.tip(tip))
         return item
 
     def minimumSizeHint(self) -> QSize:
@@ -179,7 +179,7 @@ class MemoryBar(QWidget):
         self._total = fit.total_bytes
         words = self.tr("Grey: in use, or kept for other programs. Blue: this model, {0}. Pale: its cache, {1}.")
         words = words.format(formats.data_size(model), formats.data_size(cache_bytes))
-        self.setToolTip(words)
+        self.setToolTip(formats.tip(words))
         self.setAccessibleName(words)
         self.update()
 

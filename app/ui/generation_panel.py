@@ -338,7 +338,7 @@ class GenerationPanel(Popover):
     def on_name_edited(self) -> None:
         wrong = self._generation.hindrance(self.name.text(), self._renamed)
         self.save.setEnabled(not wrong)
-        self.save.setToolTip(wrong)
+        self.save.setToolTip(formats.tip(wrong))
         self._show_now()
 
     def on_named(self) -> None:

@@ -123,7 +123,7 @@ class InstalledDetail(DetailPane):
         if root is not None:
             words = self.tr("Take “{0}” off the list").format(formats.short(root.name, 20))
             self.forget.setText(words if root != model.path else self._forget_words)
-            self.forget.setToolTip(self.tr("With all that is listed of it; the files stay where they are"))
+            self.forget.setToolTip(formats.tip(self.tr("With all that is listed of it; the files stay where they are")))
         self.delete.setVisible(model.deletable)
         self.delete.setEnabled(not (loaded or busy))
         self.delete.setToolTip(self.tr("It is loaded: load another one first") if loaded else "")

@@ -108,8 +108,8 @@ class MemoryPanel(QScrollArea):
             name.setProperty("role", "muted")
             value.setAccessibleName(words)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            name.setToolTip(tip)
-            value.setToolTip(tip)
+            name.setToolTip(formats.tip(tip))
+            value.setToolTip(formats.tip(tip))
             value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
             line = self._grid.rowCount()
             self._grid.addWidget(name, line, 0)
@@ -253,6 +253,7 @@ class Engagement(QWidget):
         self.headline = QLabel(self)
         self.headline.setWordWrap(True)
         self.detail = small_label("", self)
+        self.detail.setTextFormat(Qt.TextFormat.PlainText)  # a reason may come from a file
         self.detail.setWordWrap(True)
         column.addWidget(self.headline)
         column.addWidget(self.detail)
@@ -299,7 +300,7 @@ class Engagement(QWidget):
                 f"{layer.index + 1}: {layer.scheme or layer.reason}{layer.note and f' ({layer.note})'}"
                 for layer in self._layers
             ]
-            tip = self.tr("Layers") + "\n" + "\n".join(rows)
+            tip = formats.tip(self.tr("Layers") + "\n" + "\n".join(rows))
         self.detail.setVisible(bool(self.detail.text()))
         self.setToolTip(tip)
         self.update()

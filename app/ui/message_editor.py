@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app import attachments
-from app.ui import theme
+from app.ui import formats, theme
 from app.ui.attachment_row import AttachmentRow
 from app.ui.message_edit import MessageEdit, says_something, trimmed
 
@@ -54,7 +54,8 @@ class MessageEditor(QWidget):
         self.save.setProperty("role", "primary")
         self.save.setAccessibleName(self.tr("Save and answer"))
         keys = QKeySequence("Ctrl+Return").toString(QKeySequence.SequenceFormat.NativeText)
-        self.save.setToolTip(self.tr("Answer this instead; what was said before is kept ({0})").format(keys))
+        words = self.tr("Answer this instead; what was said before is kept ({0})").format(keys)
+        self.save.setToolTip(formats.tip(words))
         self.save.clicked.connect(self.on_save)
         row.addWidget(self.cancel)
         row.addWidget(self.save)

@@ -299,7 +299,7 @@ class ReplyView(QWidget):
         self._settle(figures.generated_tokens / figures.tokens_per_s if figures.tokens_per_s else 0.0)
         self._progress.hide()
         self._figures.setText(self._describe(figures))
-        self._figures.setToolTip(self._figures.text())
+        self._figures.setToolTip(formats.tip(self._figures.text()))
         self._again.setVisible(figures.state in ("interrupted", "partial"))
         self._footer.show()
 

@@ -57,7 +57,7 @@ class StoragePage(QWidget):
         for size in sorted({*CHOICES, storage.quota_bytes}):
             self.quota.addItem(formats.data_size(size), size)
         self.quota.setCurrentIndex(self.quota.findData(storage.quota_bytes))
-        self.quota.setToolTip(self.tr("When it is full, what was used longest ago goes first"))
+        self.quota.setToolTip(formats.tip(self.tr("When it is full, what was used longest ago goes first")))
         self.quota.activated.connect(self.on_quota)
         form.addRow(label, self.quota)
         column.addLayout(form)
@@ -90,10 +90,10 @@ class StoragePage(QWidget):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.list.headerItem().setToolTip(4, self.tr("Measured when it was loaded last, else when it was saved"))
-        self.list.headerItem().setToolTip(
-            5, self.tr("An estimate, from the speed at which the model last read a prompt")
-        )
+        measured = self.tr("Measured when it was loaded last, else when it was saved")
+        self.list.headerItem().setToolTip(4, formats.tip(measured))
+        estimated = self.tr("An estimate, from the speed at which the model last read a prompt")
+        self.list.headerItem().setToolTip(5, formats.tip(estimated))
         self.list.itemSelectionChanged.connect(self.on_selected)
         column.addWidget(self.list)
         row = QHBoxLayout()

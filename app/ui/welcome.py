@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app.errors import AppError
-from app.ui import theme
+from app.ui import formats, theme
 
 TEXT_WIDTH = 460
 MOST_WIDTH = 600  # what the smallest window holds
@@ -102,7 +102,7 @@ class Welcome(QWidget):
     def show_error(self, error: AppError) -> None:
         self._set_busy(False)
         self.error.setText(str(error))
-        self.error.setToolTip(error.detail)
+        self.error.setToolTip(formats.tip(error.detail))
         self.error.show()
 
     def _set_busy(self, busy: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from app.ui import theme
 from tests.ui.conftest import Bench
@@ -19,3 +20,12 @@ def test_a_placeholder_follows_the_size_of_the_text(bench: Bench) -> None:
             assert edit.viewport().font().pointSizeF() == pytest.approx(theme.theme().points * 1.06)
     finally:
         theme.theme().set_scale(1.0)
+
+
+def test_no_tooltip_is_one_long_line(bench: Bench) -> None:
+    """Qt wraps what looks like HTML, and leaves other text as wide as it is."""
+    bench.say("Hi")
+    bench.window.configuring.on_general()
+    tips = {widget.toolTip() for widget in bench.window.findChildren(QWidget)}
+    assert any(tip.startswith("<p") for tip in tips)
+    assert [tip for tip in tips if len(tip) > 60 and not tip.startswith("<p")] == []
