@@ -29,8 +29,9 @@ ALONE = (
     "\uf900-\ufaff\u2100-\u214f\u2190-\u2bff\U0001f000-\U0001faff\U00020000-\U0003ffff]"
 )
 _ALONE, _BESIDE, _GAP = re.compile(ALONE), re.compile(f"(?<={ALONE})|(?={ALONE})"), "\u200b"
-_SELECT = (
-    "SELECT seq, id, conversation, parent, content, state, created FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
+_SELECT = (  # a damaged field may be of any type
+    "SELECT seq, id, conversation, parent, coalesce(CAST(content AS TEXT), '') AS content, state, "
+    "coalesce(CAST(created AS REAL), 0) AS created FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
 )
 _LAYOUT = f"""
     CREATE VIRTUAL TABLE found USING fts5(
@@ -62,7 +63,9 @@ def _is_wordy(letter: str) -> bool:
     return letter == "_" or unicodedata.category(letter)[0] in "LNM" or _ALONE.match(letter) is not None
 
 
-def _spaced(text: str) -> str:
+def _spaced(text: object) -> str:
+    if not isinstance(text, str):  # a damaged field: there are no words in it
+        return ""
     return _BESIDE.sub(_GAP, text) if _ALONE.search(text) else text
 
 
