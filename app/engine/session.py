@@ -222,7 +222,8 @@ class Session:
             tokens=measured.tokens,
             used_bytes=measured.used_bytes,
             allocated_bytes=measured.allocated_bytes,
-            fp16_bytes=measured.fp16_bytes,
+            # Under none the cache itself is what it takes uncompressed, with the statistics that a switch would need.
+            fp16_bytes=measured.used_bytes if self.scheme == schemes.NONE.name else measured.fp16_bytes,
             raw_tokens=measured.raw_tokens,
             layers_compressed=measured.layers_compressed,
             layers_total=measured.layers_total,

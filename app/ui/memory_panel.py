@@ -151,6 +151,8 @@ class MemoryPanel(QScrollArea):
         raw_tokens = sample.tokens if _all_raw(sample) and sample.scheme != "none" else 0
         if raw_tokens:
             self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
+        elif sample.scheme == "none":
+            self.uncompressed.setText(self.tr("uncompressed"))
         else:
             self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
         if sample.used_bytes:

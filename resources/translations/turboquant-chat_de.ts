@@ -1909,6 +1909,10 @@
         <source>about {0}</source>
         <translation>etwa {0}</translation>
     </message>
+    <message>
+        <source>uncompressed</source>
+        <translation>unkomprimiert</translation>
+    </message>
 </context>
 <context>
     <name>MessageEditor</name>

@@ -497,6 +497,12 @@ def test_measured_and_predicted_savings_are_told_apart(bench: Bench) -> None:
     assert said["turbo2"][0] == "7.1× predicted", "the scheme's own figure, at any number of tokens"
 
 
+def test_an_uncompressed_cache_isnt_compared_with_itself(bench: Bench) -> None:
+    bench.pick("none")
+    bench.say("word " * 100)
+    assert bench.panel.uncompressed.text() == "uncompressed"
+
+
 def test_while_nothing_is_packed_no_saving_is_claimed(bench: Bench) -> None:
     bench.say("Hello there")
     picker = bench.panel.picker

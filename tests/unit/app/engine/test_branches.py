@@ -21,7 +21,7 @@ from mlx.utils import tree_flatten
 from app.engine import prompt
 from app.engine.engine import Engine
 from app.engine.session import Session
-from app.events import ChatMessage, Generate, OpenConversation, PrefillStarted, TurnFinished
+from app.events import ChatMessage, Generate, MemorySample, OpenConversation, PrefillStarted, TurnFinished
 from tests.contract import families
 from tests.engine_kit import (
     GREEDY,
@@ -138,6 +138,8 @@ def test_a_raw_cache_is_cut_back_however_short_it_is(tmp_path: Path) -> None:
     reused = one(PrefillStarted, events).reused_tokens
     assert prompt.decode(session_of(engine).loaded.tokenizer, session_of(engine).tokens[:reused]).endswith("Hi")
     check(engine, edited, one(TurnFinished, events).text, "none")
+    last = [event for event in events if isinstance(event, MemorySample)][-1]
+    assert last.used_bytes == last.fp16_bytes > 0, "under none nothing is larger than uncompressed"
 
 
 def test_showing_another_branch_leaves_nothing_of_the_old_one(engine: Engine) -> None:
