@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
         window_state.restore(self, self._columns, settings)
         for notice in (library.notice, settings.notice):
             self.notices.show_notice(notice)
-        self.chat.scheme = usual_scheme(settings) or settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
+        self.chat.new_scheme = usual_scheme(settings) or settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
         self.chat.new()
 
     # ------------------------------------------------------------ building
@@ -225,7 +225,6 @@ class MainWindow(QMainWindow):
     def on_change_scheme(self) -> None:
         self.pages.leave_models()
         self._columns.toggle("panel", True)
-        self.panel.picker.setFocus()
         self.panel.picker.showPopup()
 
     # ------------------------------------------------------------ models
@@ -316,7 +315,7 @@ class MainWindow(QMainWindow):
     def remember(self) -> None:
         """What the next start needs: geometry, columns, scheme."""
         window_state.remember(self, self._columns, self._settings)
-        self._settings.set("scheme", self.chat.scheme)
+        self._settings.set("scheme", self.chat.new_scheme)
         self.chat.on_save()
         self._installing.job.shutdown(1.0)
         self.models_page.installed.job.cancel()

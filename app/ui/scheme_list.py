@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QFrame, QListView, QStyledItemDelegate, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from app.ui import theme
 from app.ui.painting import SHADOW, floating_card
@@ -25,6 +26,7 @@ class SchemeList(QWidget):
         super().__init__(anchor)
         self.hide()
         self._anchor = anchor
+        self._before: QWidget | None = None  # what had the focus, and gets it back
         self.view = QListView(self)
         self.view.setModel(model)
         self.view.setItemDelegate(delegate)
@@ -64,6 +66,7 @@ class SchemeList(QWidget):
         self.show()
         self.raise_()
         self.view.setCurrentIndex(self.view.model().index(row, 0))
+        self._before = QApplication.focusWidget()
         self.view.setFocus(Qt.FocusReason.PopupFocusReason)
         app = QApplication.instance()
         assert app is not None
@@ -75,7 +78,11 @@ class SchemeList(QWidget):
         app = QApplication.instance()
         assert app is not None
         app.removeEventFilter(self)
+        held = self.view.hasFocus()
         self.hide()
+        before, self._before = self._before, None
+        if held and before is not None and isValid(before):
+            before.setFocus(Qt.FocusReason.PopupFocusReason)
         self.closed.emit()
 
     def on_clicked(self, index: QModelIndex) -> None:

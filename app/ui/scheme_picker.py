@@ -34,6 +34,7 @@ class SchemePicker(QComboBox):
         super().__init__(parent)
         self.setAccessibleName(self.tr("KV cache scheme"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click or the wheel leaves the caret in the text
         self._current = ""
         self._measured = 0.0
         self._raw_tokens = 0
@@ -142,7 +143,6 @@ class SchemePicker(QComboBox):
         self._list.close_list()
 
     def on_list_closed(self) -> None:
-        self.setFocus()
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -106,8 +106,12 @@ class Welcome(QWidget):
         self.error.show()
 
     def _set_busy(self, busy: bool) -> None:
+        held = any(button.hasFocus() for button in (self.install, self.search, self.folder, self.cancel))
         for widget in (self.step, self.bar, self.cancel):
             widget.setVisible(busy)
+        if held:  # else Qt would take the focus to the next thing in the window
+            self.install.setVisible(True)
+            (self.cancel if busy else self.install).setFocus()
         self.install.setVisible(not busy)
         self.search.setVisible(not busy)
         self.folder.setVisible(not busy)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.ui import theme
@@ -29,3 +33,30 @@ def test_no_tooltip_is_one_long_line(bench: Bench) -> None:
     tips = {widget.toolTip() for widget in bench.window.findChildren(QWidget)}
     assert any(tip.startswith("<p") for tip in tips)
     assert [tip for tip in tips if len(tip) > 60 and not tip.startswith("<p")] == []
+
+
+def test_the_focus_goes_back_to_where_one_typed(bench: Bench) -> None:
+    """After the list of schemes, however it was left; and the wheel over it takes none."""
+    edit, picker = bench.composer.edit, bench.panel.picker
+    bench.window.activateWindow()
+    edit.setFocus()
+    for key in (Qt.Key.Key_Escape, Qt.Key.Key_Return):
+        bench.window.actions_.scheme.trigger()
+        assert picker.view().hasFocus()
+        QTest.keyClick(picker.view(), key)
+        bench.rest()
+        assert edit.hasFocus()
+    assert picker.focusPolicy() == Qt.FocusPolicy.TabFocus
+
+
+def test_the_install_button_hands_its_focus_to_the_one_that_cancels(start: Callable[..., Bench]) -> None:
+    bench = start(load=False)
+    bench.window.start()
+    bench.window.activateWindow()
+    bench.rest()
+    welcome = bench.window.welcome
+    welcome.install.setFocus()
+    welcome.show_progress("Starting", -1)
+    assert welcome.cancel.hasFocus()
+    welcome.show_idle()
+    assert welcome.install.hasFocus()
