@@ -28,8 +28,7 @@ class Popover(QWidget):
         self._width = width
         self._anchor: QWidget | None = None
         self.setContentsMargins(SHADOW, SHADOW, SHADOW, SHADOW)
-        theme.theme().changed.connect(self.update)
-        theme.theme().changed.connect(self.place)
+        theme.theme().changed.connect(self.on_look_changed)
 
     @property
     def card_width(self) -> int:
@@ -76,6 +75,11 @@ class Popover(QWidget):
         x = max(MARGIN, min(x, window.width() - width - MARGIN))
         y = corner.y() - GAP - height if upwards else corner.y() + self._anchor.height() + GAP
         self.setGeometry(x - SHADOW, y - SHADOW, width + 2 * SHADOW, height + 2 * SHADOW)
+
+    def on_look_changed(self) -> None:
+        if self.isVisible():
+            self.place()
+            self.update()
 
     # ------------------------------------------------------------ closing
 
