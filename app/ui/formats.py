@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeySequence
 
 
 def locale() -> QLocale:
@@ -16,7 +16,7 @@ def locale() -> QLocale:
 
 def tip(text: str) -> str:
     """A tooltip that shows the text as it is; Qt would take what looks like HTML for HTML."""
-    return f"<p style='white-space: pre-wrap'>{html.escape(text)}</p>" if text else ""
+    return f"<p style='white-space: pre-wrap'>{html.escape(text, quote=False)}</p>" if text else ""
 
 
 def count(value: int) -> str:
@@ -118,6 +118,12 @@ def plain(value: float) -> str:
     """A tick's number: no more decimals than it needs."""
     decimals = next((d for d in (0, 1, 2) if abs(value - round(value, d)) < 1e-9), 3)
     return count(round(value)) if decimals == 0 else decimal(value, decimals)
+
+
+def keys(sequence: QKeySequence | str) -> str:
+    """A shortcut as it stands on this system's keyboard: "Ctrl+Enter", "⌘↩"."""
+    text = QKeySequence(sequence).toString(QKeySequence.SequenceFormat.NativeText)
+    return text.replace("Return", "Enter")  # Qt's name for the larger of two keys that do the same
 
 
 def short(title: str, letters: int = 48) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app import attachments
@@ -53,7 +53,7 @@ class MessageEditor(QWidget):
         self.save = QPushButton(self.tr("Save && answer"), self)
         self.save.setProperty("role", "primary")
         self.save.setAccessibleName(self.tr("Save and answer"))
-        keys = QKeySequence("Ctrl+Return").toString(QKeySequence.SequenceFormat.NativeText)
+        keys = formats.keys("Return")
         words = self.tr("Answer this instead; what was said before is kept ({0})").format(keys)
         self.save.setToolTip(formats.tip(words))
         self.save.clicked.connect(self.on_save)
@@ -96,7 +96,7 @@ class MessageEditor(QWidget):
 
 
 class _Edit(MessageEdit):
-    """Enter breaks the line, Ctrl+Enter submits, Esc cancels."""
+    """Enter submits and Shift+Enter breaks the line, as in the composer; Esc cancels."""
 
     cancelled = Signal()
 
@@ -115,6 +115,6 @@ class _Edit(MessageEdit):
 
     def _means(self, event: QKeyEvent) -> SignalInstance | None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             return self.submitted
         return self.cancelled if event.key() == Qt.Key.Key_Escape else None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.ui import theme
+from app.ui import formats, theme
 from app.ui.actions import Actions
 from app.ui.dialog import Dialog
-
-Native = QKeySequence.SequenceFormat.NativeText
 
 
 class Shortcuts(Dialog):
@@ -58,34 +56,30 @@ class Shortcuts(Dialog):
             (
                 self.tr("In the message"),
                 [
-                    (self.tr("Send"), _native("Return")),
-                    (self.tr("A new line"), _native("Shift+Return")),
-                    (self.tr("What you wrote before, while it is empty"), _native("Up")),
+                    (self.tr("Send"), formats.keys("Return")),
+                    (self.tr("A new line"), formats.keys("Shift+Return")),
+                    (self.tr("What you wrote before, while it is empty"), formats.keys("Up")),
                 ],
             ),
             (
                 self.tr("In the list of conversations"),
                 [
-                    (self.tr("Another one"), f"{_native('Up')} {_native('Down')}"),
-                    (self.tr("Back to the message"), _native("Esc")),
-                    (self.tr("Delete it"), _native("Del")),
+                    (self.tr("Another one"), f"{formats.keys('Up')} {formats.keys('Down')}"),
+                    (self.tr("Back to the message"), formats.keys("Esc")),
+                    (self.tr("Delete it"), formats.keys("Del")),
                 ],
             ),
             (
                 self.tr("In the chart"),
-                [(self.tr("Read its values"), f"{_native('Left')} {_native('Right')}")],
+                [(self.tr("Read its values"), f"{formats.keys('Left')} {formats.keys('Right')}")],
             ),
         ]
-
-
-def _native(keys: str) -> str:
-    return QKeySequence(keys).toString(Native)
 
 
 def _keys(entries: list[QAction | None]) -> list[tuple[str, str]]:
     """(what it does, its keys) of those that have any."""
     return [
-        (entry.text().removesuffix("…"), "  ".join(keys.toString(Native) for keys in entry.shortcuts()[:2]))
+        (entry.text().removesuffix("…"), "  ".join(dict.fromkeys(formats.keys(keys) for keys in entry.shortcuts()[:2])))
         for entry in entries
         if entry is not None and entry.shortcuts()
     ]

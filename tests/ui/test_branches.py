@@ -138,10 +138,10 @@ def test_a_message_is_edited_in_its_place(three: Bench) -> None:
     assert box.toPlainText() == "b"
     assert box.hasFocus()
     QTest.keyClicks(box, "ee")
-    QTest.keyClick(box, Qt.Key.Key_Return)
+    QTest.keyClick(box, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClicks(box, "s")
-    assert len(generated(three)) == 3, "Enter breaks the line"
-    QTest.keyClick(box, Qt.Key.Key_Return, CTRL)
+    assert len(generated(three)) == 3, "Shift+Enter breaks the line"
+    QTest.keyClick(box, Qt.Key.Key_Return)
     three.rest()
     assert spoken(three) == ["a", "A 1", "bee\ns", "BEE\nS 4"]
     assert asked(three) == ["a", "A 1", "bee\ns"]
