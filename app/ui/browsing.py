@@ -88,10 +88,14 @@ class Browsing(QObject):
     # ------------------------------------------------------------ which one
 
     def on_new(self) -> None:
+        self._prefer_usual()
         self._chat.new()
-        if scheme := usual_scheme(self._settings):
-            self._chat.on_scheme_picked(scheme)
         self.chat_wanted.emit()
+
+    def _prefer_usual(self) -> None:
+        """A new conversation has the scheme that the preferences name, if they name one."""
+        if scheme := usual_scheme(self._settings):
+            self._chat.new_scheme = scheme
 
     def on_conversation_chosen(self, conversation_id: str) -> None:
         self.opening.emit()
@@ -134,6 +138,7 @@ class Browsing(QObject):
             self.on_delete_requested(self._chat.current)
 
     def on_delete_requested(self, conversation_id: str) -> None:
+        self._prefer_usual()
         self._chat.delete(conversation_id)
         self.chat_wanted.emit()
 

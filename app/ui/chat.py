@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app import events as ev
 from app.library.conversations import Library
-from app.library.records import Message
+from app.library.records import DEFAULT_SCHEME, Message
 from app.ui import formats
 from app.ui.answering import Answering
 from app.ui.cache_view import CacheView
@@ -53,7 +53,7 @@ class Chat(QObject):
         self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.current = ""  # empty: a new conversation that has no row yet
-        self.scheme = "turbo4"
+        self.scheme = self.new_scheme = DEFAULT_SCHEME  # of the conversation on screen, and of the next new one
         self._items = ChatItems(self._live_reply, self)
         self._switching = Switching(panel, self)
         self.deleting = Deleting(library, notices, self._discard, self)
@@ -107,7 +107,7 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current = ""
+        self.current, self.scheme = "", self.new_scheme
         self.generation.show("")
         self.drafting.show("")
         self.answering.hide()
@@ -236,6 +236,8 @@ class Chat(QObject):
             self.scheme = name
             if self.current:
                 self._library.set_scheme(self.current, name)
+            else:
+                self.new_scheme = name
             self._show_state()
             self.list_changed.emit()
 

@@ -16,7 +16,7 @@ from app.ui.appearance import PERCENTS, Appearance
 from app.ui.cards import small_label
 from app.ui.hub_link import Hub
 
-# The settings. `usual_scheme` empty: new conversations go on with the one used last.
+# The settings. `usual_scheme` empty: a new conversation has the one chosen last for a new one.
 USUAL_SCHEME = "usual_scheme"
 OPEN_LAST = "open_last_conversation"
 LOAD_LAST = "load_last_model"
@@ -26,7 +26,7 @@ SCHEMES = ("turbo4", "turbo3", "turbo2", "turbo4v3", "turbo4v2", "turbo8v4", "tu
 
 
 def usual_scheme(settings: Settings) -> str:
-    """For new conversations; empty: the one used last."""
+    """For new conversations; empty: the one chosen last for one."""
     return settings.get(USUAL_SCHEME, "", valid=lambda name: not name or is_scheme(name))
 
 
@@ -35,7 +35,7 @@ def idle_minutes(settings: Settings) -> int:
 
 
 class GeneralPage(QWidget):
-    """`scheme_changed(name)` of new conversations; empty: the one used last."""
+    """`scheme_changed(name)` of new conversations; empty: the one chosen last for one."""
 
     scheme_changed = Signal(str)
 
@@ -55,7 +55,7 @@ class GeneralPage(QWidget):
         names = ((self.tr("As the system"), ""), *((name, code) for code, name in language.NAMES.items()))
         self.language = self._choice(self.tr("Language"), names, language.chosen(settings), self.on_language)
         self._note(self.tr("The language changes with the next start."))
-        schemes = ((self.tr("The one used last"), ""), *((name, name) for name in SCHEMES))
+        schemes = ((self.tr("As the last new one"), ""), *((name, name) for name in SCHEMES))
         words = self.tr("Scheme of new conversations")
         self.scheme = self._choice(words, schemes, usual_scheme(settings), self.on_scheme)
         self._form.addRow(_heading(self.tr("When the program starts"), self))

@@ -1092,10 +1092,6 @@
         <translation>Die Sprache wechselt mit dem nächsten Start.</translation>
     </message>
     <message>
-        <source>The one used last</source>
-        <translation>Das zuletzt verwendete</translation>
-    </message>
-    <message>
         <source>Scheme of new conversations</source>
         <translation>Schema neuer Unterhaltungen</translation>
     </message>
@@ -1110,6 +1106,10 @@
     <message>
         <source>Load the model used last</source>
         <translation>Das zuletzt verwendete Modell laden</translation>
+    </message>
+    <message>
+        <source>As the last new one</source>
+        <translation>Wie bei der letzten neuen</translation>
     </message>
 </context>
 <context>

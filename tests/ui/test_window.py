@@ -84,6 +84,28 @@ def test_geometry_columns_and_scheme_are_remembered(start: Start) -> None:
     assert again.settings.get("model", "") == "/models/Tiny-1B"
 
 
+def test_a_new_conversation_has_the_scheme_last_chosen_for_one(start: Start) -> None:
+    bench = start()
+    bench.pick("none")
+    bench.say("An older one")
+    older = bench.chat.current
+    bench.window.actions_.new.trigger()
+    bench.pick("turbo3")
+    bench.say("A newer one")
+    bench.pick("turbo8")  # of this one only
+    bench.chat.open(older)
+    bench.window.actions_.new.trigger()
+    assert bench.chat.scheme == bench.panel.picker.currentText() == "turbo3"
+    bench.chat.open(older)
+    bench.close()
+    again = start()
+    assert again.chat.scheme == "turbo3"
+    again.chat.open(older)
+    assert again.chat.scheme == "none"
+    again.chat.delete(older)
+    assert again.chat.scheme == "turbo3"
+
+
 # ---------------------------------------------------------------- transcript
 
 
