@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QLocale, Qt, QTranslator
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTranslator
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -133,13 +133,22 @@ def bench(start: Callable[..., Bench]) -> Bench:
     return start()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def english(qapp: QCoreApplication) -> None:
+    """As the program does: English has its plurals from a translation too."""
+    language.install(qapp, "en")
+
+
 @pytest.fixture
-def german() -> Iterator[None]:
-    app, before = QCoreApplication.instance(), QLocale()
-    assert app is not None
-    language.install(app, "de")
+def german(qapp: QCoreApplication) -> Iterator[None]:
+    _forget_languages(qapp)
+    language.install(qapp, "de")
     yield
+    _forget_languages(qapp)
+    language.install(qapp, "en")
+
+
+def _forget_languages(app: QCoreApplication) -> None:
     for translator in app.findChildren(QTranslator):
         app.removeTranslator(translator)
         translator.deleteLater()
-    QLocale.setDefault(before)

@@ -393,7 +393,7 @@ def test_many_that_end_are_told_together(bench: Bench) -> None:
     for name in "de":
         hub.advance(f"x/{name}")
         hub.advance(f"x/{name}", state="failed", error=AppError("No network.", "Check it."))
-    assert notices.texts()[1:] == ["e and 1 more downloads failed: No network. Check it."]
+    assert notices.texts()[1:] == ["e and 1 more download failed: No network. Check it."]
     notices.dismiss(notices.texts()[0])
     hub.advance("x/f")
     hub.advance("x/f", state="done", path="/models/f")

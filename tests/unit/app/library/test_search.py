@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -168,3 +169,15 @@ def test_the_index_keeps_nothing_of_what_is_gone_and_isnt_made_anew_for_it(
     with Library(path) as again:
         assert found(again, "word") == ["a new [word]", "a kept [word]"]
         assert again._index._opened().execute("SELECT count(*) FROM found").fetchone() == (2,)
+
+
+@pytest.mark.parametrize("value", ["x'ff00'", "5", "'odd'"])
+@pytest.mark.parametrize("column", ["content", "created"])
+def test_a_damaged_field_hides_no_other_message(path: Path, column: str, value: str) -> None:
+    with Library(path) as library:
+        say(library, "the first", "the second")
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE messages SET {column} = {value} WHERE content = 'the first'")
+    db.close()
+    with Library(path) as library:
+        assert found(library, "second") == ["the [second]"]

@@ -76,7 +76,7 @@ def listener(engine: EngineThread) -> Listener:
 
 
 def idle(qtbot: QtBot, engine: EngineThread, listener: Listener, kind: type, count: int = 1) -> None:
-    qtbot.waitUntil(lambda: len(of(kind, listener.events)) >= count and not engine.busy, timeout=30_000)
+    qtbot.waitUntil(lambda: len(of(kind, listener.events)) >= count and not engine.busy, timeout=120_000)
 
 
 def test_commands_run_in_order_and_events_arrive_in_the_windows_thread(
@@ -167,7 +167,7 @@ def test_closing_during_a_turn_saves_and_tells(qtbot: QtBot, tmp_path: Path, mod
     engine.start()
     engine.submit(LoadModel(str(model)))
     engine.submit(Generate("a", "r", transcript(LONG), "turbo4", replace(GREEDY, max_tokens=3000)))
-    qtbot.waitUntil(lambda: bool(of(moment, listener.events)), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(of(moment, listener.events)), timeout=120_000)
     assert engine.shutdown()
     assert one(TurnFinished, listener.events).reason == "interrupted"
     saved = one(SnapshotSaved, listener.events)
@@ -188,7 +188,7 @@ def test_closing_during_the_load_of_a_real_model(qtbot: QtBot, tmp_path: Path, s
     listener = Listener(engine)
     engine.start()
     engine.submit(LoadModel(str(starter_model_path)))
-    qtbot.waitUntil(lambda: bool(listener.events), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(listener.events), timeout=120_000)
     assert engine.shutdown()
 
 
