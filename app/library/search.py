@@ -63,9 +63,7 @@ def _is_wordy(letter: str) -> bool:
     return letter == "_" or unicodedata.category(letter)[0] in "LNM" or _ALONE.match(letter) is not None
 
 
-def _spaced(text: object) -> str:
-    if not isinstance(text, str):  # a damaged field: there are no words in it
-        return ""
+def _spaced(text: str) -> str:
     return _BESIDE.sub(_GAP, text) if _ALONE.search(text) else text
 
 
