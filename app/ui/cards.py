@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui import formats, theme
 
@@ -15,6 +24,27 @@ def small_label(text: str, parent: QWidget, role: str = "muted") -> QLabel:
     label.setProperty("role", role)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label
+
+
+class ShortLabel(QLabel):
+    """One line of plain small text; what doesn't fit ends in "…"."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFont(theme.font(theme.SMALL))
+        self.setProperty("role", "muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    @property
+    def shown(self) -> str:
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        align = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
+        with QPainter(self) as painter:
+            painter.setPen(self.palette().color(self.foregroundRole()))
+            painter.drawText(self.contentsRect(), align, self.shown)
 
 
 def quiet_button(text: str, parent: QWidget) -> QToolButton:

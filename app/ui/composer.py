@@ -18,7 +18,7 @@ from app.attachments import Attachment
 from app.errors import AppError
 from app.ui import formats, theme
 from app.ui.attachment_row import AttachmentRow
-from app.ui.cards import small_label
+from app.ui.cards import ShortLabel
 from app.ui.message_edit import MessageEdit, says_something, trimmed
 from app.work.tasks import Task, Tasks
 
@@ -74,8 +74,7 @@ class Composer(QWidget):
         self.attach = self._tool(self.tr("Attach text files"))
         self.attach.clicked.connect(self.on_attach)
         self.settings = self._tool(self.tr("Reply settings"))
-        self._note = small_label("", self)
-        self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._note = ShortLabel(self)
         self.button = QPushButton(self)
         self.button.setProperty("role", "primary")
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the caret in the text
@@ -84,6 +83,7 @@ class Composer(QWidget):
         row.addWidget(self.settings)
         row.addSpacing(8)
         row.addWidget(self._note, 1)
+        row.addSpacing(8)
         row.addWidget(self.button)
         column.addLayout(row)
         theme.theme().changed.connect(self._update)

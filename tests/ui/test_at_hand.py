@@ -60,3 +60,14 @@ def test_the_install_button_hands_its_focus_to_the_one_that_cancels(start: Calla
     assert welcome.cancel.hasFocus()
     welcome.show_idle()
     assert welcome.install.hasFocus()
+
+
+def test_what_the_note_has_no_room_for_ends_in_dots(bench: Bench) -> None:
+    words = "A reply is being written in “A rather long title of a conversation that goes on and on”"
+    bench.composer.set_blocked(words)
+    bench.window.resize(640, 480)
+    bench.rest()
+    assert bench.composer.note == words
+    assert bench.composer._note.shown.endswith("…")
+    assert bench.composer._note.palette().windowText().color().name() == theme.colors().muted
+    assert bench.composer._note.geometry().right() < bench.composer.button.geometry().left()
