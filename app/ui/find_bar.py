@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLineEdit, QToolButton
 
 from app.ui import formats, theme
 from app.ui.cards import small_label
@@ -22,6 +22,8 @@ class FindBar(QFrame):
         super().__init__(transcript)
         self.setObjectName("findBar")
         self._transcript = transcript
+        self._conversation = ""  # what it was opened in
+        self._of_search = False  # a search over all conversations opened it
         self.finder = Finder(transcript)
         self.finder.changed.connect(self.on_found)
         row = QHBoxLayout(self)
@@ -63,6 +65,7 @@ class FindBar(QFrame):
 
     def open_bar(self) -> None:
         """Ready to type; what was looked for last is selected and found again."""
+        self._of_search = False
         self._show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -77,6 +80,7 @@ class FindBar(QFrame):
         self._transcript.bring(entry)
         if any(words):
             self.field.setText(" ".join(words))
+            self._of_search = True
             self._show()
             self.finder.find_words(words, entry)
         return True
@@ -89,14 +93,37 @@ class FindBar(QFrame):
 
     def close_bar(self) -> None:
         """The marks go with it; the reader stays where the last hit was."""
+        self._shut()
+        self._transcript.setFocus()
+
+    def show_conversation(self, conversation_id: str) -> None:
+        """This one is on screen: the bar stays with the one that it was opened in."""
+        if conversation_id != self._conversation:
+            self._conversation = conversation_id
+            self._leave()
+
+    def on_search_changed(self, text: str) -> None:
+        """Of a search that is over no marks stay."""
+        if self._of_search and not text.strip():
+            self._leave()
+
+    def _leave(self) -> None:
+        """Close it without taking the focus from elsewhere."""
+        focus = QApplication.focusWidget()
+        if focus is not None and self.isAncestorOf(focus):
+            self.close_bar()
+        elif not self.isHidden():
+            self._shut()
+
+    def _shut(self) -> None:
         self.hide()
         self._transcript.set_covered(0)
         self.finder.clear()
-        self._transcript.setFocus()
 
     # ------------------------------------------------------------ finding
 
     def on_edited(self, text: str) -> None:
+        self._of_search = False
         self.finder.find(text)
 
     def on_next(self) -> None:

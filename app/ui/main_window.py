@@ -126,6 +126,8 @@ class MainWindow(QMainWindow):
         a.find.triggered.connect(self.find_bar.open_bar)
         a.find_next.triggered.connect(self.find_bar.on_next)
         a.find_previous.triggered.connect(self.find_bar.on_previous)
+        self.chat.list_changed.connect(self.on_conversation_shown)
+        self.sidebar.search.textChanged.connect(self.find_bar.on_search_changed)
         self.sidebar.hit_chosen.connect(self.on_hit_chosen)
         a.search.triggered.connect(self.on_search)
         a.scheme.triggered.connect(self.on_change_scheme)
@@ -209,6 +211,9 @@ class MainWindow(QMainWindow):
     def on_hit_chosen(self, _conversation: str, message_id: str) -> None:
         """It is on screen: what was searched for is marked in it."""
         self.find_bar.show_message(message_id, words(self.sidebar.search.text()))
+
+    def on_conversation_shown(self) -> None:
+        self.find_bar.show_conversation(self.chat.current)
 
     def on_list_wanted(self) -> None:
         self._columns.toggle("sidebar", True)

@@ -146,13 +146,28 @@ def test_a_branch_takes_the_place_of_what_was_found(bench: Bench, qtbot: QtBot) 
     assert marked(bench) == ["[needle]", "needle"]
 
 
-def test_another_conversation_is_searched_too(bench: Bench, qtbot: QtBot) -> None:
+def test_the_bar_stays_with_its_conversation(bench: Bench, qtbot: QtBot) -> None:
     tell(bench, ("one needle", "two needles"))
     first = bench.chat.current
     tell(bench, ("no", "nothing"))
     assert find(bench, qtbot, "needle") == "No hits"
     bench.chat.open(first)
+    assert bench.window.find_bar.isHidden()
+    bench.window.actions_.find.trigger()  # what was looked for last is found again
     qtbot.waitUntil(lambda: bench.window.find_bar.label.text().endswith("/2"))
+    bench.chat.new()
+    assert bench.window.find_bar.isHidden()
+
+
+def test_the_marks_of_a_search_end_with_it(bench: Bench, qtbot: QtBot) -> None:
+    tell(bench, ("one needle", "two needles"))
+    needle = bench.library.messages(bench.chat.current)[0].id
+    bench.window.sidebar.search.setText("needle")
+    bench.window.sidebar.hit_chosen.emit(bench.chat.current, needle)
+    assert marked(bench)
+    bench.window.sidebar.search.clear()
+    assert bench.window.find_bar.isHidden()
+    assert not marked(bench)
 
 
 def test_a_hit_of_the_sidebar_is_shown_and_marked(bench: Bench, qtbot: QtBot) -> None:
