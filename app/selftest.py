@@ -137,7 +137,6 @@ def _libraries() -> str:
 
     # isort: split
     import huggingface_hub
-    import keyring
     import mlx_lm
     import PySide6
     import transformers
@@ -154,9 +153,19 @@ def _libraries() -> str:
         ("Qt", PySide6.__version__),
         ("transformers", transformers.__version__),
         ("huggingface_hub", huggingface_hub.__version__),
-        ("keyring", type(keyring.get_keyring()).__module__.rpartition(".")[2]),
     ]
-    return ", ".join(f"{name} {version}" for name, version in found)
+    return ", ".join(f"{name} {version}" for name, version in found) + f", {_keychain()}"
+
+
+def _keychain() -> str:
+    """Where the hub's token would be kept; a machine without a keychain works as well."""
+    import keyring
+    import keyring.backends.fail
+
+    backend = keyring.get_keyring()
+    if isinstance(backend, keyring.backends.fail.Keyring):
+        return "no keychain on this machine"
+    return f"keychain {type(backend).__module__.rpartition('.')[2]}"
 
 
 def _families() -> str:

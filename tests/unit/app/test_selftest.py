@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keyring
+import keyring.backends.fail
+import keyring.backends.null
 import pytest
 
 from app import selftest
@@ -83,6 +86,13 @@ def test_wrong_kernels_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(selftest.SelftestError, match=r"1 of 1 differ from the reference: attend turbo4 d=64 \(error"):
         selftest._kernels()
+
+
+def test_no_keychain_doesnt_read_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyring.get_keyring", keyring.backends.fail.Keyring)
+    assert selftest._keychain() == "no keychain on this machine"
+    monkeypatch.setattr("keyring.get_keyring", keyring.backends.null.Keyring)
+    assert selftest._keychain() == "keychain null"
 
 
 def test_no_starter_is_said() -> None:
