@@ -42,7 +42,7 @@ class MessageTools(QWidget):
             self.again = self._tool("retry", self.tr("Answer again"), self.tr("Answer again"))
             self.again.clicked.connect(self.on_again)
         self.copy.clicked.connect(self.on_copy)
-        if len(versions) > 1:
+        if self.has_versions:
             self._add_versions()
         self._copied = QTimer(self, singleShot=True, interval=COPIED_MS)
         self._copied.timeout.connect(self.on_theme_changed)
@@ -72,6 +72,10 @@ class MessageTools(QWidget):
         self._row.addWidget(tool)
         self._buttons.append(tool)
         return tool
+
+    @property
+    def has_versions(self) -> bool:
+        return len(self._versions) > 1
 
     # ------------------------------------------------------------ when they are seen
 

@@ -71,7 +71,7 @@ class UserBubble(QWidget):
         theme.theme().changed.connect(self.on_theme_changed)
 
     def set_tools(self, tools: MessageTools) -> None:
-        """Beside the bubble where there is room, else below it."""
+        """Beside the bubble where there is room, else below it; with ‹ › always below: these stay in one place."""
         self.tools = tools
         tools.setParent(self)
         tools.watch(self)
@@ -141,7 +141,7 @@ class UserBubble(QWidget):
         size, gap = tools.sizeHint(), 6
         rtl = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         beside = int(self.box.right()) + gap if rtl else int(self.box.left()) - gap - size.width()
-        if beside >= 0 and beside + size.width() <= self.width():
+        if not tools.has_versions and beside >= 0 and beside + size.width() <= self.width():
             tools.setGeometry(beside, height - size.height() - 4, size.width(), size.height())
             return height
         tools.setGeometry(0 if rtl else self.width() - size.width(), height + 2, size.width(), size.height())
