@@ -34,8 +34,8 @@ class CrashNotice(QMessageBox):
         self.setText(self.tr("The program ended unexpectedly."))
         self.setInformativeText(
             self.tr(
-                "Your conversations are kept. A report says what the program was doing, without anything that you or a "
-                "model wrote. It stays on this computer: nothing was sent."
+                "Your conversations are kept. A report holds the last lines of the program's log, and where the code "
+                "was if that is known; nothing that you or a model wrote. It stays on this computer: nothing was sent."
             )
         )
         self.show_button = self.addButton(self.tr("Show report"), QMessageBox.ButtonRole.ActionRole)
@@ -57,7 +57,7 @@ class ReportView(Dialog):
         self.text = QPlainTextEdit(text, self)
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
-        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.text.setFont(theme.mono_font(theme.SMALL))
         self.text.setAccessibleName(self.windowTitle())
         place = QLabel(self.tr("It is kept as {0}").format(paths.shown(report)), self)

@@ -650,16 +650,16 @@
         <translation>Das Programm endete unerwartet.</translation>
     </message>
     <message>
-        <source>Your conversations are kept. A report says what the program was doing, without anything that you or a model wrote. It stays on this computer: nothing was sent.</source>
-        <translation>Die Unterhaltungen sind erhalten. Ein Bericht sagt, was das Programm gerade tat, ohne etwas von dem, was geschrieben wurde. Er bleibt auf diesem Rechner: nichts wurde gesendet.</translation>
-    </message>
-    <message>
         <source>Show report</source>
         <translation>Bericht zeigen</translation>
     </message>
     <message>
         <source>Open log folder</source>
         <translation>Ordner der Protokolle öffnen</translation>
+    </message>
+    <message>
+        <source>Your conversations are kept. A report holds the last lines of the program&apos;s log, and where the code was if that is known; nothing that you or a model wrote. It stays on this computer: nothing was sent.</source>
+        <translation>Ihre Unterhaltungen sind erhalten. Ein Bericht enthält die letzten Zeilen des Protokolls und, sofern bekannt, die Stelle im Code; nichts, was Sie oder ein Modell geschrieben haben. Er bleibt auf diesem Computer: Es wurde nichts gesendet.</translation>
     </message>
 </context>
 <context>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,6 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.ui import theme
+from app.ui.crash_view import ReportView
+from app.ui.message_editor import MessageEditor
+from app.ui.messages import UserBubble
 from tests.ui.conftest import Bench
 
 
@@ -71,3 +75,33 @@ def test_what_the_note_has_no_room_for_ends_in_dots(bench: Bench) -> None:
     assert bench.composer._note.shown.endswith("…")
     assert bench.composer._note.palette().windowText().color().name() == theme.colors().muted
     assert bench.composer._note.geometry().right() < bench.composer.button.geometry().left()
+
+
+def test_the_arrows_of_versions_stay_in_one_place(bench: Bench) -> None:
+    """However wide the bubbles are, so that they can be clicked again where the pointer is."""
+
+    def arrow() -> int:
+        (bubble,) = bench.items(UserBubble)
+        assert bubble.tools is not None
+        return bubble.tools.mapTo(bench.window, bubble.tools.previous.pos()).x()
+
+    bench.say("short")
+    bench.chat.choices.on_edit_last()
+    (editor,) = bench.items(MessageEditor)
+    editor.edit.setPlainText("a long one " * 12)
+    QTest.keyClick(editor.edit, Qt.Key.Key_Return)
+    bench.rest()
+    wide = arrow()
+    bench.items(UserBubble)[0].tools.previous.click()
+    bench.rest()
+    assert bench.said() == ["short"]
+    assert arrow() == wide
+
+
+def test_a_crash_report_wraps(bench: Bench, tmp_path: Path) -> None:
+    report = tmp_path / "crash.txt"
+    report.write_text("word " * 400)
+    view = ReportView(report, bench.window)
+    view.show()
+    assert view.text.horizontalScrollBar().maximum() == 0
+    view.close()
