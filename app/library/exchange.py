@@ -139,7 +139,7 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
             found, caches, left_out = opened.document, tuple(opened.caches), opened.left_out
         else:
             if os.stat(source).st_size > archive.MOST_TEXT_BYTES:
-                raise AppError(f"{source.name} is too large for a conversation. Nothing was imported.")
+                raise AppError("The file is too large for a conversation. Nothing was imported.")
             found = document.read(source.read_bytes())
         conversation, ids = _insert(library, found, FOREIGN if caches else "")
     except (OSError, sqlite3.Error) as error:
@@ -149,6 +149,9 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
             "Check that the file is there, and that the disk isn't full.",
             repr(error),
         ) from error
+    except AppError as error:  # of several files, which one
+        _remove(caches)
+        raise AppError(f"“{source.name}”: {error.message}", error.hint, error.detail) from error
     except BaseException:
         _remove(caches)
         raise

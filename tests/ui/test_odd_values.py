@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 
+from app.events import LayerVerdict
 from app.library import database
+from app.ui.memory_panel import Engagement
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 
@@ -76,3 +79,13 @@ def test_every_conversation_opens(
     bench.say("more")
     assert bench.said()[-1] == "more"
     bench.close()
+
+
+def test_a_layers_reason_from_a_file_is_shown_as_it_is(start: Callable[..., Bench]) -> None:
+    bench = start()
+    bench.say("hello")
+    words = bench.panel.findChild(Engagement)
+    words.set_layers([LayerVerdict(0, "attention", None, '<img src="/x"><b>bold</b>', "")])
+    assert words.detail.textFormat() == Qt.TextFormat.PlainText
+    assert '<img src="/x"><b>bold</b>' in words.detail.text()
+    assert "&lt;b&gt;bold" in words.toolTip()

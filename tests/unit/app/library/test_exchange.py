@@ -233,6 +233,14 @@ def test_what_is_no_file_is_refused(path: Path, tmp_path: Path, name: str) -> No
         bring(path, source)
 
 
+def test_a_refusal_names_the_file(path: Path, tmp_path: Path) -> None:
+    Library(path).close()
+    for name in ("notes.md", "a.turbochat"):
+        (tmp_path / name).write_bytes(b"# Notes")
+        with pytest.raises(AppError, match=f"“{name}”.*Nothing was imported"):
+            bring(path, tmp_path / name)
+
+
 @pytest.mark.parametrize("ending", [".md", ".json", ".turbochat"])
 def test_the_longest_name_a_disk_takes(path: Path, tmp_path: Path, ending: str) -> None:
     target = tmp_path / ("x" * (255 - len(ending)) + ending)
