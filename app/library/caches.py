@@ -47,11 +47,14 @@ class Caches:
     def forget(self, files: Iterable[str]) -> None:
         self._db.executemany("DELETE FROM caches WHERE file = ?", [(file,) for file in files])
 
-    def discarded(self, conversation_id: str) -> None:
-        """Nothing of this conversation is cached any more."""
-        self._db.execute(
-            "UPDATE conversations SET cached_tokens = 0, cached_bytes = 0 WHERE id = ?", (conversation_id,)
+    def held(self, conversation_id: str, tokens: int, size_bytes: int) -> bool:
+        """So much of this conversation is cached now, 0: nothing. Returns whether that is new."""
+        changed = self._db.execute(
+            "UPDATE conversations SET cached_tokens = ?, cached_bytes = ? "
+            "WHERE id = ? AND (cached_tokens != ? OR cached_bytes != ?)",
+            (tokens, size_bytes, conversation_id, tokens, size_bytes),
         )
+        return changed.rowcount > 0
 
     def reconcile(self, files: Sequence[CacheFile]) -> None:
         """Know of exactly these: a program that was killed may have saved one, or removed one, without a row."""

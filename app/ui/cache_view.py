@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app import events as ev
 from app.library.conversations import Library
@@ -17,7 +17,11 @@ from app.ui.writing import Writing
 
 
 class CacheView(QObject):
-    """Shows one conversation at a time (`show`), and follows the others unseen."""
+    """Shows one conversation at a time (`show`), and follows the others unseen. `sizes_changed`: the list says another
+    size than it did.
+    """
+
+    sizes_changed = Signal()
 
     def __init__(
         self, library: Library, writing: Writing, panel: MemoryPanel, notices: NoticeBar, parent: QObject
@@ -31,6 +35,7 @@ class CacheView(QObject):
         self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
         self._loaded: set[str] = set()  # conversations whose saved cache this run has read
         self._unsaved: list[tuple[ev.MemorySample, str | None]] = []
+        self._held: dict[str, ev.MemorySample] = {}  # the last of each conversation, where that isn't written down
         self._told_not_saved: set[str] = set()  # reasons
 
     def show(self, conversation_id: str, scheme: str) -> None:
@@ -79,15 +84,20 @@ class CacheView(QObject):
 
     def discarded(self, conversation_id: str) -> None:
         """The user wanted it gone; what was drawn of it stays."""
-        self._writing.put(("discarded", conversation_id), partial(self._library.caches.discarded, conversation_id))
+        self._held.pop(conversation_id, None)
+        self._writing.put(("discarded", conversation_id), partial(self._library.caches.held, conversation_id, 0, 0))
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
         self._writing.put("samples", self._write_samples)
 
     def _write_samples(self) -> None:
+        changed = [self._library.caches.held(name, s.tokens, s.used_bytes) for name, s in self._held.items()]
         self._library.record_samples(self._unsaved)
         self._unsaved.clear()
+        self._held.clear()
+        if any(changed):
+            self.sizes_changed.emit()
 
     # ------------------------------------------------------------ the engine's events
 
@@ -107,6 +117,7 @@ class CacheView(QObject):
             return
         history = self.history(event.conversation_id)
         history.curves = dict(event.curves)
+        self._held[event.conversation_id] = event  # also where the curve has that point: another branch was shown
         if history.add(Point.of(event)):
             self._unsaved.append((event, message))
         if event.conversation_id == self._current:

@@ -65,6 +65,7 @@ class Chat(QObject):
         self._counting = Counting(composer, engine, models, self.generation, self)
         composer.earlier = self._said_by_user
         self._cache = CacheView(library, self._writing, panel, notices, self)
+        self._cache.sizes_changed.connect(self.list_changed)
         self._shown = Shown(library, self._cache, self._items, transcript)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
         self.answering.ended.connect(self.on_turn_ended)

@@ -133,13 +133,15 @@ class ConversationModel(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
     def _detail(self, entry: Conversation, short: bool = False) -> str:
+        scheme = self.tr("uncompressed") if entry.scheme == "none" else entry.scheme
         if not entry.cached_tokens:
-            return entry.scheme
-        size = formats.data_size(entry.cached_bytes)
-        if short:
-            return self.tr("{0} · {1} cached").format(entry.scheme, size)
-        words = self.tr("{0} · {1} tokens · {2} cached", "", entry.cached_tokens)
-        return words.format(entry.scheme, formats.count(entry.cached_tokens), size)
+            return scheme
+        words = (
+            self.tr("{0} · {1} tokens · {2}", "", entry.cached_tokens)
+            if short
+            else self.tr("{0} · {1} tokens · {2} cached", "", entry.cached_tokens)
+        )
+        return words.format(scheme, formats.count(entry.cached_tokens), formats.data_size(entry.cached_bytes))
 
 
 class ConversationDelegate(QStyledItemDelegate):

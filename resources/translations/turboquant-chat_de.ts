@@ -616,15 +616,22 @@
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
-    <message>
-        <source>{0} · {1} cached</source>
-        <translation>{0} · {1} im Cache</translation>
-    </message>
     <message numerus="yes">
         <source>{0} · {1} tokens · {2} cached</source>
         <translation>
             <numerusform>{0} · {1} Token · {2} im Cache</numerusform>
             <numerusform>{0} · {1} Token · {2} im Cache</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>uncompressed</source>
+        <translation>unkomprimiert</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} · {1} tokens · {2}</source>
+        <translation>
+            <numerusform>{0} · {1} Token · {2}</numerusform>
+            <numerusform>{0} · {1} Token · {2}</numerusform>
         </translation>
     </message>
 </context>
@@ -659,7 +666,7 @@
     </message>
     <message>
         <source>Your conversations are kept. A report holds the last lines of the program&apos;s log, and where the code was if that is known; nothing that you or a model wrote. It stays on this computer: nothing was sent.</source>
-        <translation>Ihre Unterhaltungen sind erhalten. Ein Bericht enthält die letzten Zeilen des Protokolls und, sofern bekannt, die Stelle im Code; nichts, was Sie oder ein Modell geschrieben haben. Er bleibt auf diesem Computer: Es wurde nichts gesendet.</translation>
+        <translation>Die Unterhaltungen sind erhalten. Ein Bericht enthält die letzten Zeilen des Protokolls und, wo sie bekannt ist, die Stelle im Code; nichts von dem, was geschrieben wurde. Er bleibt auf diesem Rechner: nichts wurde gesendet.</translation>
     </message>
 </context>
 <context>

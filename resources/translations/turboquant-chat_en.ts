@@ -30,6 +30,13 @@
             <numerusform>{0} · {1} tokens · {2} cached</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>{0} · {1} tokens · {2}</source>
+        <translation>
+            <numerusform>{0} · {1} token · {2}</numerusform>
+            <numerusform>{0} · {1} tokens · {2}</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>DownloadNews</name>

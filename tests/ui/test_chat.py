@@ -16,6 +16,7 @@ from app import events as ev
 from app.errors import AppError
 from app.ui import faults, formats, theme
 from app.ui.cards import Card, ContextFullCard
+from app.ui.conversation_list import DETAIL_ROLE, SHORT_ROLE
 from app.ui.messages import ReplyView
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine, cache_bytes
@@ -495,6 +496,23 @@ def test_measured_and_predicted_savings_are_told_apart(bench: Bench) -> None:
     assert said["turbo4"][0].endswith("measured")
     assert all(source == "predicted" for name, (_, source) in said.items() if name != "turbo4")
     assert said["turbo2"][0] == "7.1× predicted", "the scheme's own figure, at any number of tokens"
+
+
+@pytest.mark.parametrize("scheme", ["turbo4", "none"])
+def test_the_list_says_what_the_panel_says(bench: Bench, scheme: str) -> None:
+    bench.pick(scheme)
+    bench.say("word " * 100)
+    one = bench.chat.current
+    bench.library.caches.held(one, 12, 345)  # as an import or another of its branches leaves it
+    bench.chat.new()
+    bench.chat.open(one)
+    bench.rest()
+    model = bench.window.sidebar.model
+    row = model.index(model.row_of(one))
+    tokens = bench.engine.caches[one][1]
+    name = "uncompressed" if scheme == "none" else scheme
+    assert row.data(DETAIL_ROLE) == f"{name} · {tokens} tokens · {bench.panel.used.text()} cached"
+    assert row.data(SHORT_ROLE) == f"{name} · {tokens} tokens · {bench.panel.used.text()}"
 
 
 def test_an_uncompressed_cache_isnt_compared_with_itself(bench: Bench) -> None:
