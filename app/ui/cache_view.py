@@ -41,9 +41,12 @@ class CacheView(QObject):
     def show(self, conversation_id: str, scheme: str) -> None:
         """Bring this conversation's history into the panel; an empty id is a conversation without one."""
         self._current = conversation_id
-        self._panel.clear()
+        self._panel.clear(scheme)
         self._panel.picker.set_current(scheme)
         self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
+        points = self.history(conversation_id).points
+        if points and self._library.conversation(conversation_id).cached_tokens:  # 0: it was discarded
+            self._panel.show_last(points[-1].used_bytes)
         self._panel.chart.show_history(self.history(conversation_id), scheme)
         self._show_saved(conversation_id)
 

@@ -363,7 +363,8 @@ class Chat(QObject):
         reply = self.answering.reply if self.answering.conversation == event.conversation_id else None
         self._cache.measured(event, self._context_tokens(), reply or self._library.leaf(event.conversation_id))
         if event.conversation_id == self.current:
-            self._composer.set_context(event.tokens, self._context_tokens())
+            held = event.tokens or self._cache.history(self.current).last_tokens()  # a discarded one is read again
+            self._composer.set_context(held, self._context_tokens())
         if not self.answering.conversation:
             self._cache.save()
 

@@ -132,7 +132,7 @@ class MemoryPanel(QScrollArea):
 
     # ------------------------------------------------------------ content
 
-    def clear(self) -> None:
+    def clear(self, scheme: str = "") -> None:
         """A conversation of which nothing is cached."""
         self.used.setText(formats.data_size(0))
         self.uncompressed.setText(self.tr("nothing cached yet"))
@@ -142,8 +142,14 @@ class MemoryPanel(QScrollArea):
         for label in self._peak_row:
             label.hide()
         self.discard.hide()
-        self.engagement.clear()
+        self.engagement.clear(scheme)
         self.show_pending("")
+
+    def show_last(self, used_bytes: int) -> None:
+        """What the cache took when it was measured last; nothing is heard of it now."""
+        self.used.setText(formats.data_size(used_bytes))
+        self.uncompressed.setText(self.tr("measured last"))
+        self.engagement.set_away()
 
     def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
         self.used.setText(formats.data_size(sample.used_bytes))
@@ -261,11 +267,18 @@ class Engagement(QWidget):
         column.addWidget(self.detail)
         self._layers: Sequence[LayerVerdict] = ()
         self._sample: MemorySample | None = None
+        self._scheme, self._away = "", False  # while there is no sample; away: there was a cache
         theme.theme().changed.connect(self.on_theme_changed)
         self.clear()
 
-    def clear(self) -> None:
+    def clear(self, scheme: str = "") -> None:
         self._layers, self._sample = (), None
+        self._scheme, self._away = scheme, False
+        self._show()
+
+    def set_away(self) -> None:
+        """There is a cache of which nothing is heard now: no model is loaded, or it is at another conversation."""
+        self._away = True
         self._show()
 
     def set_layers(self, layers: Sequence[LayerVerdict]) -> None:
@@ -283,8 +296,9 @@ class Engagement(QWidget):
         sample = self._sample
         tip = ""
         if sample is None:
-            self.headline.setText(self.tr("Nothing is compressed yet"))
-            self.detail.setText(self.tr("Layers are compressed at a reply's first token."))
+            headline, detail = self._without_sample()
+            self.headline.setText(headline)
+            self.detail.setText(detail)
         else:
             if _all_raw(sample) and sample.scheme != "none":
                 self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
@@ -306,6 +320,13 @@ class Engagement(QWidget):
         self.detail.setVisible(bool(self.detail.text()))
         self.setToolTip(tip)
         self.update()
+
+    def _without_sample(self) -> tuple[str, str]:
+        if self._away:
+            return self.tr("Not in use at the moment"), self.tr("The next reply goes on from here.")
+        if self._scheme == "none":
+            return self.tr("Nothing is cached yet"), ""
+        return self.tr("Nothing is compressed yet"), self.tr("Layers are compressed at a reply's first token.")
 
     def _reasons(self) -> list[str]:
         """Layers that aren't compressed, grouped by reason."""

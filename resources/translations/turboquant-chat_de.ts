@@ -912,6 +912,18 @@
         <source>{0} first tokens and {1} pending stay raw</source>
         <translation>Die ersten {0} Token und {1} wartende bleiben roh</translation>
     </message>
+    <message>
+        <source>Not in use at the moment</source>
+        <translation>Zurzeit nicht in Gebrauch</translation>
+    </message>
+    <message>
+        <source>The next reply goes on from here.</source>
+        <translation>Die nächste Antwort geht von hier weiter.</translation>
+    </message>
+    <message>
+        <source>Nothing is cached yet</source>
+        <translation>Noch nichts im Cache</translation>
+    </message>
 </context>
 <context>
     <name>Exchange</name>
@@ -1919,6 +1931,10 @@
     <message>
         <source>uncompressed</source>
         <translation>unkomprimiert</translation>
+    </message>
+    <message>
+        <source>measured last</source>
+        <translation>zuletzt gemessen</translation>
     </message>
 </context>
 <context>

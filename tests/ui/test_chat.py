@@ -515,6 +515,26 @@ def test_the_list_says_what_the_panel_says(bench: Bench, scheme: str) -> None:
     assert row.data(SHORT_ROLE) == f"{name} · {tokens} tokens · {bench.panel.used.text()}"
 
 
+@pytest.mark.parametrize("scheme", ["turbo4", "none"])
+def test_a_cache_that_nothing_is_heard_of_isnt_said_to_be_empty(start: Callable[..., Bench], scheme: str) -> None:
+    bench = start()
+    bench.pick(scheme)
+    bench.say("word " * 100)
+    size, tokens = bench.panel.used.text(), bench.engine.caches[bench.chat.current][1]
+    bench.close()
+    again = start(FakeEngine(), load=False)
+    again.chat.open(again.chat.newest())
+    assert (again.panel.used.text(), again.panel.uncompressed.text()) == (size, "measured last")
+    assert "yet" not in again.panel.engagement.headline.text()
+    again.load()  # the engine holds nothing of it
+    assert again.composer.used_tokens == tokens
+    again.chat.discard_cache(again.chat.current)
+    again.rest()
+    assert again.panel.uncompressed.text() == "nothing cached yet"
+    assert again.composer.used_tokens == tokens, "what the next reply reads"
+    assert ("compressed" in again.panel.engagement.detail.text()) == (scheme != "none")
+
+
 def test_an_uncompressed_cache_isnt_compared_with_itself(bench: Bench) -> None:
     bench.pick("none")
     bench.say("word " * 100)
