@@ -43,7 +43,7 @@ class Configuring(QObject):
         if self.window is None:
             self.window = Preferences(self._settings, self.appearance, self._hub, self._parent)
             storage = StoragePage(self._storage, self.window)
-            self.window.add_page("storage", self.tr("Storage"), "panel", storage)
+            self.window.add_page("storage", self.tr("Storage"), "storage", storage)
             self.window.models.idle_changed.connect(self.on_idle_changed)
             self.window.general.scheme_changed.connect(self.on_usual_scheme_changed)
         self.window.begin(page)

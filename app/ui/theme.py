@@ -302,7 +302,7 @@ def _style_sheet(c: Colors) -> str:
     #preferenceList::item:selected, #plainList::item:selected {{ background: {c.selected}; color: {c.text}; }}
     QDialog QTreeView {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 7px; outline: none;
         padding: 2px; }}
-    QDialog QTreeView::item {{ padding: 4px; color: {c.text}; }}
+    QDialog QTreeView::item {{ padding: 4px 1px; color: {c.text}; }}
     QDialog QTreeView::item:selected {{ background: {c.selected}; color: {c.text}; }}
     QDialog QHeaderView {{ background: transparent; border: none; border-bottom: 1px solid {c.line}; }}
     QDialog QHeaderView::section {{ background: transparent; border: none; color: {c.muted}; padding: 5px 4px; }}
