@@ -6,7 +6,9 @@ Works beside the window's Library, on connections of its own, so that it can run
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
+import re
 import sqlite3
 import time
 import uuid
@@ -141,7 +143,7 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
             if os.stat(source).st_size > archive.MOST_TEXT_BYTES:
                 raise AppError("The file is too large for a conversation. Nothing was imported.")
             found = document.read(source.read_bytes())
-        conversation, ids = _insert(library, found, FOREIGN if caches else "")
+        conversation, title, ids = _insert(library, found, FOREIGN if caches else "")
     except (OSError, sqlite3.Error) as error:
         _remove(caches)
         raise AppError(
@@ -156,7 +158,7 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
         _remove(caches)
         raise
     moved = tuple(replace(cache, message=ids.get(cache.message, "")) for cache in caches)
-    return Imported(conversation, found.title, moved, left_out)
+    return Imported(conversation, title, moved, left_out)
 
 
 def _remove(caches: tuple[CachePart, ...]) -> None:
@@ -164,16 +166,17 @@ def _remove(caches: tuple[CachePart, ...]) -> None:
         cache.path.unlink(missing_ok=True)
 
 
-def _insert(library: Path, found: Document, beginning: str) -> tuple[str, dict[str | None, str]]:
-    """One transaction. Returns the conversation's id, with this `beginning`, and the new ids of its messages."""
+def _insert(library: Path, found: Document, beginning: str) -> tuple[str, str, dict[str | None, str]]:
+    """One transaction. Returns the conversation's id, with this `beginning`; its title; its messages' new ids."""
     conversation, now = beginning + uuid.uuid4().hex, time.time()
     ids: dict[str | None, str] = {message.id: uuid.uuid4().hex for message in found.messages}
     with closing(_connect(library)) as db:
         db.execute("BEGIN IMMEDIATE")
+        title = _free_title(db, found.title)
         db.execute(
             "INSERT INTO conversations (id, title, scheme, model, leaf, generation, created, updated) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (conversation, found.title, found.scheme, found.model, ids.get(found.shown),
+            (conversation, title, found.scheme, found.model, ids.get(found.shown),
              generation.write(found.settings), found.created or now, now),
         )  # fmt: skip
         db.executemany(
@@ -201,7 +204,16 @@ def _insert(library: Path, found: Document, beginning: str) -> tuple[str, dict[s
             [(conversation, p.tokens, p.used_bytes, p.scheme, ids.get(p.message)) for p in found.samples],
         )
         db.execute("COMMIT")
-    return conversation, ids
+    return conversation, title, ids
+
+
+def _free_title(db: sqlite3.Connection, title: str) -> str:
+    """The title, with a number where another conversation in the list has it."""
+    taken = {row["title"] for row in db.execute("SELECT title FROM conversations WHERE deleted IS NULL")}
+    if not title or title not in taken:
+        return title
+    name = re.sub(r" \(\d+\)$", "", title)
+    return next(free for n in itertools.count(2) if (free := f"{name} ({n})") not in taken)
 
 
 def _connect(library: Path) -> sqlite3.Connection:

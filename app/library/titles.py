@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
+from collections.abc import Sequence
 
 from app import attachments
 
 LETTERS = 120  # whoever shows it cuts it to the room there is
+_LEAST = 12  # as wide as so many Latin letters: a greeting alone names no conversation
 _READ = 4000  # of a paste of megabytes the beginning says enough
 
 _BLOCKS = (
@@ -30,8 +33,8 @@ _END = re.compile(r"(?<!\b\w)(?<!\d)(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？
 
 
 def propose(text: str) -> str:
-    """The first sentence, without markdown, code, quotes and attachments; where nothing else is said, their first
-    line, or the name of the first file. At most LETTERS long, cut between words.
+    """The first sentence, and more where that says little, without markdown, code, quotes and attachments; where
+    nothing else is said, their first line, or the name of the first file. At most LETTERS long, cut between words.
     """
     words, files = attachments.split(text)
     text = words.strip() or (files[0].name if files else text)
@@ -42,12 +45,27 @@ def propose(text: str) -> str:
     plain = _LINES.sub("", plain)
     for pattern, words in _INLINE:
         plain = pattern.sub(words, plain)
-    paragraph = next((part for part in re.split(r"\n\s*\n", plain) if re.search(r"\w", part)), "")
-    if not paragraph:
+    paragraphs = [part for part in re.split(r"\n\s*\n", plain) if re.search(r"\w", part)]
+    if not paragraphs:
         lines = (line.strip("`~>| \t") for line in text.splitlines())
-        paragraph = next((line for line in lines if re.search(r"\w", line)), text)
-    sentence = " ".join(paragraph.split())
-    end = _END.search(sentence)
-    sentence = sentence[: end.end()] if end else sentence
+        paragraphs = [next((line for line in lines if re.search(r"\w", line)), text)]
+    sentence = _enough(paragraphs)
     sentence = sentence.rstrip(".。:") or sentence
     return textwrap.shorten(sentence, LETTERS, placeholder="") or sentence[:LETTERS]
+
+
+def _enough(paragraphs: Sequence[str]) -> str:
+    """As many whole sentences from the beginning as it takes to be _LEAST wide. A heading stands for itself."""
+    said = ""
+    for paragraph in paragraphs:
+        said = " ".join([*said.split(), *paragraph.split()])
+        for end in _END.finditer(said):
+            if _width(said[: end.end()]) >= _LEAST:
+                return said[: end.end()]
+        if _width(said) >= _LEAST or said[-1] not in ".!?…。！？":
+            break
+    return said
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -88,7 +88,10 @@ def test_a_conversation_comes_back_whole(path: Path, tmp_path: Path, ending: str
         assert exchange.export(path, conversation, target) == target.stat().st_size
         before = shape(library, conversation)
         imported = bring(path, target)
-        assert imported.title == "Größe & <Maß>"
+        assert imported.title == "Größe & <Maß> (2)", "told apart in the list"
+        assert bring(path, target).title == "Größe & <Maß> (3)"
+        library.delete(library.conversations()[0].id)
+        library.rename(imported.conversation, "Größe & <Maß>")
         assert imported.conversation != conversation
         assert shape(library, imported.conversation) == before == shape(library, conversation)
         assert [c.id for c in library.conversations()] == [imported.conversation, conversation]
