@@ -37,10 +37,11 @@ class Actions(QObject):
         self.close = self._action(self.tr("Close window"), "Ctrl+W")
         self.quit = self._action(self.tr("Quit"), "Ctrl+Q", role=QAction.MenuRole.QuitRole)
         self.undo = self._action(self.tr("Undo"), Keys.Undo)
-        self.cut = self._edit_action(self.tr("Cut"), "cut")
-        self.copy = self._edit_action(self.tr("Copy"), "copy")
-        self.paste = self._edit_action(self.tr("Paste"), "paste")
-        self.select_all = self._edit_action(self.tr("Select all"), "selectAll")
+        self.redo = self._edit_action(self.tr("Redo"), "redo", Keys.Redo)
+        self.cut = self._edit_action(self.tr("Cut"), "cut", Keys.Cut)
+        self.copy = self._edit_action(self.tr("Copy"), "copy", Keys.Copy)
+        self.paste = self._edit_action(self.tr("Paste"), "paste", Keys.Paste)
+        self.select_all = self._edit_action(self.tr("Select all"), "selectAll", Keys.SelectAll)
         self.find = self._action(self.tr("Find in this conversation"), "Ctrl+F")
         self.find_next = self._action(self.tr("Next hit"), ("Ctrl+G", "F3"))
         self.find_previous = self._action(self.tr("Previous hit"), ("Ctrl+Shift+G", "Shift+F3"))
@@ -54,13 +55,15 @@ class Actions(QObject):
         self.usual_size = self._action(self.tr("Usual text size"), "Ctrl+0")
         self.minimize = self._action(self.tr("Minimise"), "Ctrl+M" if sys.platform == "darwin" else ())
         self.scheme = self._action(self.tr("Change the scheme…"), "Ctrl+Shift+K")
-        self.send = self._action(self.tr("Send"), ("Ctrl+Return", "Ctrl+Enter"))
+        mac = sys.platform == "darwin"
+        enter = ("Ctrl+Return", "Ctrl+Enter") if mac else ("Ctrl+Enter", "Ctrl+Return")
+        self.send = self._action(self.tr("Send"), enter)
         self.attach = self._action(self.tr("Attach text files…"), "Ctrl+Shift+A")
         self.reply_settings = self._action(self.tr("Reply settings…"), "Ctrl+Shift+R")
         self.stop = self._action(self.tr("Stop"), ("Esc", "Ctrl+."))
         self.edit_last = self._action(self.tr("Edit the last message"), "Ctrl+E")
         self.again = self._action(self.tr("Answer again"), "Ctrl+R")
-        self.shortcuts = self._action(self.tr("Keyboard shortcuts"), ("Ctrl+/", "F1"))
+        self.shortcuts = self._action(self.tr("Keyboard shortcuts"), ("Ctrl+/", "F1") if mac else ("F1", "Ctrl+/"))
         self.log_folder = self._action(self.tr("Show the log folder"))
         self.crash_report = self._action(self.tr("Last crash report…"))
         self.about = self._action(self.tr("About TurboQuant Chat"), role=QAction.MenuRole.AboutRole)
@@ -81,9 +84,11 @@ class Actions(QObject):
         self._window.addAction(action)
         return action
 
-    def _edit_action(self, text: str, slot: str) -> QAction:
-        """Does `slot` in the widget that has the focus. The widget's own shortcut does the same."""
+    def _edit_action(self, text: str, slot: str, keys: Keys) -> QAction:
+        """Does `slot` in the widget that has the focus. The widget's own shortcut does the same: the menu shows it."""
         action = QAction(text, self._window)
+        action.setShortcut(QKeySequence(keys))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.setData(slot)
         action.triggered.connect(self.on_edit)
         return action
@@ -103,7 +108,7 @@ class Actions(QObject):
         file = [self.new, None, self.rename, self.pin, self.delete, None]
         file += [self.import_, self.export_markdown, self.export_json, self.export_chat, None]
         file += [self.preferences, None, self.close, self.quit]
-        edit = [self.undo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find]
+        edit = [self.undo, self.redo, None, self.cut, self.copy, self.paste, self.select_all, None, self.find]
         edit += [self.find_next, self.find_previous, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]
         view += [self.larger, self.smaller, self.usual_size]

@@ -139,7 +139,13 @@ class Browsing(QObject):
 
     def on_delete_requested(self, conversation_id: str) -> None:
         self._prefer_usual()
+        shown = conversation_id == self._chat.current
+        ids = [conversation.id for conversation in self._library.conversations()]
+        place = ids.index(conversation_id) if conversation_id in ids else 0
         self._chat.delete(conversation_id)
+        ids = [one for one in ids if one != conversation_id]
+        if shown and ids:  # its neighbour takes its place, as in every list
+            self._chat.open(ids[min(place, len(ids) - 1)])
         self.chat_wanted.emit()
 
     # ------------------------------------------------------------ search

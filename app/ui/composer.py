@@ -28,7 +28,7 @@ REFUSAL_MS = 8000
 
 class Composer(QWidget):
     """`sent(content)` carries a message that isn't empty; it stays in the box until `clear`. `stop_clicked` asks to
-    stop the running reply. `edited` when there is another message than before.
+    stop the running reply. `edited` when there is another message than before. `sendable_changed`: see `can_send`.
 
     `earlier` gives the contents of the user's messages so far, the latest last: ↑ in an empty box brings them back.
     """
@@ -36,6 +36,7 @@ class Composer(QWidget):
     sent = Signal(str)
     stop_clicked = Signal()
     edited = Signal()
+    sendable_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +46,7 @@ class Composer(QWidget):
         self._reading: list[Task] = []  # of files
         self._recalled: tuple[int, str] | None = None  # how many messages back, and what stood there
         self._blocked = self._context = self._refused = ""
-        self._generating = False
+        self._generating = self._sendable = False
         self._used = self._room = 0  # tokens
         self._tokens: int | None = None
         self._ahead = 0
@@ -192,7 +193,7 @@ class Composer(QWidget):
         return self.tr("{0} · {1} left").format(tokens, formats.count(left)), "muted"
 
     def _update(self) -> None:
-        colors = theme.colors()
+        colors, sendable = theme.colors(), self.can_send
         self.edit.steps = not self._reading and (self._recalled is not None or self.empty)
         text, role = self._describe()
         self._note.setText(text)
@@ -211,12 +212,14 @@ class Composer(QWidget):
             self.button.setToolTip(self.tr("Stop (Esc)"))
             self.button.setEnabled(True)
         else:
-            sendable = self.can_send
             self.button.setText(self.tr("Send"))
             self.button.setIcon(theme.icon("send", colors.on_accent if sendable else colors.muted))
             self.button.setToolTip(formats.tip(self._blocked) or self.tr("Send (Enter)"))
             self.button.setEnabled(sendable)
         self.button.setAccessibleName(self.button.text())
+        if self._sendable != sendable:
+            self._sendable = sendable
+            self.sendable_changed.emit()
         self.update()
 
     def mark_settings(self, chosen: bool, words: str) -> None:

@@ -166,6 +166,7 @@ class MainWindow(QMainWindow):
         self.on_downloads_changed()
         self.chat.turn_changed.connect(self.on_turn_changed)
         self.welcome.find_clicked.connect(self.on_models)
+        self.composer.sendable_changed.connect(self._allow_commands)
 
     def start(self, unfinished: Unfinished | None = None) -> None:
         """Open the conversation used last. Load the model used last, else the starter; without either the welcome page
@@ -274,8 +275,8 @@ class MainWindow(QMainWindow):
     def _allow_commands(self) -> None:
         """What is done to something needs it to be there, and on screen."""
         a, pages = self.actions_, self.pages
-        for action in (a.send, a.attach):
-            action.setEnabled(not (pages.on_models or pages.on_welcome))
+        a.attach.setEnabled(not (pages.on_models or pages.on_welcome))
+        a.send.setEnabled(a.attach.isEnabled() and self.composer.can_send)
         for action in (a.find, a.find_next, a.find_previous, a.edit_last, a.again):
             action.setEnabled(bool(self.chat.current) and not pages.on_models)
         for action in (a.reply_settings, a.scheme):  # they leave the models
@@ -321,7 +322,7 @@ class MainWindow(QMainWindow):
         """What the next start needs: geometry, columns, scheme."""
         window_state.remember(self, self._columns, self._settings)
         self._settings.set("scheme", self.chat.new_scheme)
-        self.chat.on_save()
+        self.chat.end()
         self._installing.job.shutdown(1.0)
         self.models_page.installed.job.cancel()
 

@@ -309,6 +309,10 @@
         <source>Export with its cache…</source>
         <translation>Mit ihrem Cache exportieren …</translation>
     </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederholen</translation>
+    </message>
 </context>
 <context>
     <name>Answering</name>
@@ -538,7 +542,7 @@
     <name>Configuring</name>
     <message>
         <source>Storage</source>
-        <translation>Ablage</translation>
+        <translation>Speicherplatz</translation>
     </message>
 </context>
 <context>

@@ -105,3 +105,37 @@ def test_a_crash_report_wraps(bench: Bench, tmp_path: Path) -> None:
     view.show()
     assert view.text.horizontalScrollBar().maximum() == 0
     view.close()
+
+
+def test_the_menus_show_what_the_keys_are_and_what_can_be_done(bench: Bench) -> None:
+    a = bench.window.actions_
+    shown = {action.text(): action.shortcut().toString() for action in (a.redo, a.cut, a.copy, a.paste, a.select_all)}
+    assert all(shown.values()), shown
+    assert not a.send.isEnabled()
+    bench.type("text")
+    assert a.send.isEnabled()
+    edit = bench.composer.edit
+    bench.window.activateWindow()
+    bench.rest()
+    edit.setFocus()
+    QTest.keyClicks(edit, "s")
+    typed = edit.toPlainText()
+    edit.undo()
+    assert edit.toPlainText() != typed
+    a.redo.trigger()
+    assert edit.toPlainText() == typed
+
+
+def test_its_neighbour_takes_a_deleted_ones_place(bench: Bench) -> None:
+    made = []
+    for words in ("one", "two", "three"):
+        bench.chat.new()
+        bench.say(words)
+        made.append(bench.chat.current)
+    bench.chat.open(made[1])
+    bench.window.actions_.delete.trigger()
+    assert bench.chat.current == made[0], "the one below it"
+    bench.window.actions_.delete.trigger()
+    assert bench.chat.current == made[2], "the last one's is the one above"
+    bench.window.actions_.delete.trigger()
+    assert bench.chat.current == ""

@@ -73,6 +73,7 @@ def test_what_needs_something_waits_for_it(start: Start) -> None:
     assert not any(enabled(bench)[name] for name in of_the_page), "they would leave for the welcome page"
     bench.window.on_to_chat()
     bench.load()
+    bench.type("something to send")
     now = enabled(bench)
     assert all(now[name] for name in of_the_page)
     assert not any(now[name] for name in (*of_a_conversation, "next", "previous"))
