@@ -190,9 +190,13 @@ class Library:
         if known.fetchone():
             self._streaming.put(message_id, content)
 
-    def finish_reply(self, turn: TurnFinished) -> None:
-        """Commit a reply's whole text, state, counts and rates in one transaction."""
-        state = "complete" if turn.reason == "stop" else turn.reason
+    def finish_reply(self, turn: TurnFinished, at_end: bool = False) -> None:
+        """Commit a reply's whole text, state, counts and rates in one transaction.
+
+        `at_end`: the program's end interrupted it, not the user, so it stays `partial`.
+        """
+        interrupted = "partial" if at_end else "interrupted"
+        state = {"stop": "complete", "interrupted": interrupted, "length": "length"}[turn.reason]
         with _transaction(self._db):
             self._db.execute(
                 "UPDATE messages SET content = ?, state = ?, scheme = ?, prompt_tokens = ?, reused_tokens = ?, "

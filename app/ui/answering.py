@@ -42,6 +42,7 @@ class Answering(QObject):
         super().__init__(parent)
         self._library, self._writing, self._cache, self._panel = library, writing, cache, panel
         self._turn: Turn | None = None
+        self.at_end = False  # the program ends: what breaks off now wasn't stopped by the user
         self._view: ReplyView | None = None  # where the turn's conversation is on screen
         self.handlers: dict[type, Callable[[Any], None]] = {
             ev.PrefillStarted: self._prefill_started,
@@ -139,7 +140,7 @@ class Answering(QObject):
                 self._panel.show_speed(rate)
 
     def _turn_finished(self, event: ev.TurnFinished) -> None:
-        view = self._end(event, partial(self._library.finish_reply, event))
+        view = self._end(event, partial(self._library.finish_reply, event, self.at_end))
         if view:
             state = {"interrupted": "interrupted", "length": "length", "stop": "complete"}[event.reason]
             figures = ReplyFigures(event.scheme, event.generated_tokens, event.tokens_per_s, event.prompt_tokens,

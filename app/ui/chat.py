@@ -413,6 +413,11 @@ class Chat(QObject):
 
     # ------------------------------------------------------------ writing down
 
+    def end(self) -> None:
+        """The program ends."""
+        self.answering.at_end = True
+        self.on_save()
+
     def on_save(self) -> None:
         """Everything that waits."""
         self._cache.save()

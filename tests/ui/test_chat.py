@@ -535,6 +535,25 @@ def test_a_cache_that_nothing_is_heard_of_isnt_said_to_be_empty(start: Callable[
     assert ("compressed" in again.panel.engagement.detail.text()) == (scheme != "none")
 
 
+@pytest.mark.parametrize("way", ["quit", "stop"])
+def test_who_broke_a_reply_off_is_told_apart(start: Callable[..., Bench], way: str) -> None:
+    bench = start()
+    bench.engine.hold = True
+    bench.engine.reply = lambda prompt: "word " * 40
+    bench.say("hello")
+    bench.step(8)
+    if way == "stop":
+        bench.chat.stop()
+        bench.rest()
+    bench.close()
+    again = start(FakeEngine(), load=False)
+    again.chat.open(again.chat.newest())
+    (reply,) = again.items(ReplyView)
+    assert reply.source().startswith("word")
+    said = {"quit": "cut off when the program ended", "stop": "stopped by you"}[way]
+    assert reply._figures.text().endswith(said)
+
+
 def test_an_uncompressed_cache_isnt_compared_with_itself(bench: Bench) -> None:
     bench.pick("none")
     bench.say("word " * 100)
