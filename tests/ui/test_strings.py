@@ -34,8 +34,8 @@ QUIET = {
 }  # fmt: skip
 # Names, which are the same in every language.
 NAMES = {
-    "TurboQuant Chat", "Metal", "plain MLX", "Hugging Face", "English", "Deutsch", "Return", "Shift+Return", "Left",
-    "Right", "Up", "Down", "Del", "Esc", "Python ",
+    "TurboQuant Chat", "Metal", "plain MLX", "Hugging Face", "English", "Deutsch", "Return", "Enter", "Shift+Return",
+    "Left", "Right", "Up", "Down", "Del", "Esc", "Python ",
     "too large",  # a verdict's name
     "open formula",  # a rule's
 }  # fmt: skip
