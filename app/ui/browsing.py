@@ -59,6 +59,7 @@ class Browsing(QObject):
 
     def on_list_changed(self) -> None:
         conversations = self._library.conversations()
+        self._sidebar.model.answering = self._chat.answering.conversation
         self._sidebar.refresh(conversations, self._chat.current)
         current = next((c for c in conversations if c.id == self._chat.current), None)
         self._pinned = current is not None and current.pinned

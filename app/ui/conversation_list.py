@@ -51,6 +51,7 @@ class ConversationModel(QAbstractListModel):
         super().__init__(parent)
         self._rows: list[str | Conversation] = []
         self._row_of: dict[str, int] = {}
+        self.answering = ""  # the conversation that a reply is being written in
 
     def set_conversations(self, conversations: Sequence[Conversation], today: datetime.date) -> None:
         """They come in the order shown: pinned ones first, then the latest."""
@@ -133,6 +134,8 @@ class ConversationModel(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
     def _detail(self, entry: Conversation, short: bool = False) -> str:
+        if entry.id == self.answering:
+            return self.tr("A reply is being written")
         scheme = self.tr("uncompressed") if entry.scheme == "none" else entry.scheme
         if not entry.cached_tokens:
             return scheme

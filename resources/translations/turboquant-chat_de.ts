@@ -638,6 +638,10 @@
             <numerusform>{0} · {1} Token · {2}</numerusform>
         </translation>
     </message>
+    <message>
+        <source>A reply is being written</source>
+        <translation>Eine Antwort wird geschrieben</translation>
+    </message>
 </context>
 <context>
     <name>CopyButton</name>

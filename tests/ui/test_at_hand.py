@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.ui import theme
+from app.ui.conversation_list import DETAIL_ROLE
 from app.ui.crash_view import ReportView
 from app.ui.message_editor import MessageEditor
 from app.ui.messages import UserBubble
@@ -139,3 +140,19 @@ def test_its_neighbour_takes_a_deleted_ones_place(bench: Bench) -> None:
     assert bench.chat.current == made[2], "the last one's is the one above"
     bench.window.actions_.delete.trigger()
     assert bench.chat.current == ""
+
+
+def test_the_list_marks_the_conversation_that_is_being_answered(bench: Bench) -> None:
+    bench.engine.hold = True
+    bench.say("one")
+    answered = bench.chat.current
+    bench.chat.new()
+    model = bench.window.sidebar.model
+
+    def detail() -> str:
+        return str(model.data(model.index(model.row_of(answered)), DETAIL_ROLE))
+
+    assert detail() == "A reply is being written"
+    bench.engine.hold = False
+    bench.rest()
+    assert detail() != "A reply is being written"
