@@ -583,7 +583,7 @@ def test_the_list_opens_below_its_button_and_closes(bench: Bench) -> None:
     picker.showPopup()
     QTest.keyClick(picker.view(), Qt.Key.Key_Escape)
     assert not card.isVisible()
-    assert picker.hasFocus()
+    assert not picker.hasFocus(), "the caret goes back to the text"
     picker.showPopup()
     QTest.mouseClick(bench.transcript.viewport(), Qt.MouseButton.LeftButton)
     assert not card.isVisible()
