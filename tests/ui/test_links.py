@@ -77,7 +77,9 @@ def test_letters_that_look_alike_are_written_out(pane: TextPane) -> None:
 
 
 def test_a_bare_address_is_a_link(pane: TextPane) -> None:
-    MarkdownWriter(pane.document()).complete("See https://example.org/a_b?c=1. Not setup.py, me@home or `https://x.org`.")
+    MarkdownWriter(pane.document()).complete(
+        "See https://example.org/a_b?c=1. Not setup.py, me@home or `https://x.org`."
+    )
     links, place = {}, pane.document().begin().begin()
     while not place.atEnd():
         piece = place.fragment()
