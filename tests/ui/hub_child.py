@@ -64,6 +64,7 @@ def ask(window: MainWindow) -> dict[str, object]:
 def main(step: str, repo_id: str) -> int:
     app = make_application()  # kept: the window lives as long
     window, engine = open_window()
+    window.resize(1280, 800)  # room for list and details, whatever the screen
     seen = fetch(window, repo_id) if step == "fetch" else {}
     seen |= ask(window)
     print(json.dumps(seen), flush=True)
