@@ -6,6 +6,7 @@ their maker's stream, so one thread lives as long as the program and does everyt
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -96,6 +97,7 @@ class EngineThread(QObject):
 
     def start(self) -> None:
         """Start the thread. Call it when the window is on screen: importing MLX takes about a second."""
+        gc.collect()  # Qt's objects must end in the window's thread, not in the engine's when it frees a model
         self._thread.start()
 
     def submit(self, command: Command) -> None:
