@@ -6,10 +6,11 @@ Lives in one thread, the only one that touches MLX. Knows nothing of Qt, so that
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,9 +66,16 @@ KEPT_BYTES = 1 << 30  # of caches that aren't the current conversation's
 
 
 class Engine:
-    """Runs one command at a time. `snapshots` is the folder of cache files."""
+    """Runs one command at a time. `snapshots` is the folder of cache files; `collect` ends objects in cycles."""
 
-    def __init__(self, snapshots: Path, kept_sessions: int = KEPT_SESSIONS, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(
+        self,
+        snapshots: Path,
+        kept_sessions: int = KEPT_SESSIONS,
+        kept_bytes: int = KEPT_BYTES,
+        collect: Callable[[], object] = gc.collect,
+    ) -> None:
+        self._collect = collect
         self._marker = WorkMarker(snapshots)
         self.sessions = Sessions(snapshots, self._marker, kept_sessions, kept_bytes)
         self._loaded: LoadedModel | None = None
@@ -218,7 +226,7 @@ class Engine:
             raise Interrupted
         self.sessions.held.clear()
         self._loaded = None
-        loader.free_memory()
+        loader.free_memory(self._collect)
 
     def _ready(self) -> LoadedModel:
         """Raises AppError."""
@@ -237,7 +245,7 @@ class Engine:
     def _failed(self, command: Command, error: AppError) -> Iterator[Event]:
         match command:
             case LoadModel():
-                loader.free_memory()  # of what was read before it failed
+                loader.free_memory(self._collect)  # of what was read before it failed
                 yield ModelFailed(command.path, error, error.fit if isinstance(error, TooLarge) else None)
             case JudgeFit():
                 yield FitJudged(command.model, None, str(error))

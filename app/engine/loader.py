@@ -9,7 +9,7 @@ import glob
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,13 +120,13 @@ def weights_bytes(model: Any) -> int:
     return sum(array.nbytes for array in _parameters(model))
 
 
-def free_memory() -> None:
-    """Hand back the memory of a model that the caller has just let go of: cycles first, then MLX's pool of buffers.
+def free_memory(collect: Callable[[], object]) -> None:
+    """Hand back the memory of a model that was just let go of: cycles by `collect`, then MLX's pool of buffers.
 
     glibc keeps what is freed to it, which was 820 MB after a model of 1 GB: it is told to give that back.
     """
     gc.unfreeze()
-    gc.collect()
+    collect()
     mx.clear_cache()
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # another C library, which keeps less

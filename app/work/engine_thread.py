@@ -6,7 +6,6 @@ their maker's stream, so one thread lives as long as the program and does everyt
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
@@ -46,6 +45,7 @@ from app.events import (
     UnloadModel,
 )
 from app.library.snapshots import SnapshotStore
+from app.work.collector import Collector
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -94,10 +94,11 @@ class EngineThread(QObject):
         self._used_at: float | None = None  # None: nothing to unload
         # A daemon: a native call that never returns mustn't keep the process alive.
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._collector = Collector(self)
 
     def start(self) -> None:
         """Start the thread. Call it when the window is on screen: importing MLX takes about a second."""
-        gc.collect()  # Qt's objects must end in the window's thread, not in the engine's when it frees a model
+        self._collector.start()
         self._thread.start()
 
     def submit(self, command: Command) -> None:
@@ -158,6 +159,7 @@ class EngineThread(QObject):
             self._changed.notify()
         if self._thread.ident is not None:
             self._thread.join(max(0.0, deadline - time.monotonic()))
+            self._collector.stop()
         if QCoreApplication.instance() is not None:
             QCoreApplication.sendPostedEvents(None, QEvent.Type.MetaCall)
         if self._thread.is_alive():
@@ -177,7 +179,7 @@ class EngineThread(QObject):
                 AppError(f"MLX can't be loaded: {error}.", "Run the set-up again: it repairs this.", repr(error))
             )
             return
-        engine = Engine(self._snapshots)
+        engine = Engine(self._snapshots, collect=lambda: self._collector.collect(lambda: self._closing))
         while self._wait():
             self._answer_asides(engine)
             if self._jobs:
