@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app import attachments
 from app.attachments import Attachment
 from app.errors import AppError
-from app.ui import formats, theme
+from app.ui import formats, painting, theme
 from app.ui.attachment_row import AttachmentRow
 from app.ui.cards import ShortLabel
 from app.ui.message_edit import MessageEdit, says_something, trimmed
@@ -327,12 +327,8 @@ class Composer(QWidget):
         self.edit.setFocus()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        colors = theme.colors()
         with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
-            painter.setBrush(QColor(colors.panel))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)
+            painting.input_frame(painter, QRectF(self.rect()), focused=self.edit.hasFocus())
 
 
 def _read(paths: list[Path]) -> list[Attachment | AppError]:

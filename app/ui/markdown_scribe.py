@@ -25,7 +25,7 @@ from app.ui.code_colors import colored
 from app.ui.document_text import LINE, OBJECT, Property
 
 SIZE, QUIET_SIZE = 1.06, 0.97  # of running text, of thoughts
-INDENT = 22.0
+INDENT = 22
 DEEPEST = 10  # levels that are moved in; more would leave no room for the text
 CODE_PADDING = 11.0
 CODE_HEADER = 26.0  # the strip above the code, for its language and the copy button
@@ -50,7 +50,7 @@ class Place:
 
     @property
     def left(self) -> float:
-        return min(self.indent, DEEPEST) * INDENT
+        return min(self.indent, DEEPEST) * theme.at_scale(INDENT)
 
 
 class Scribe:

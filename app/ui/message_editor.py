@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app import attachments
-from app.ui import formats, theme
+from app.ui import formats, painting, theme
 from app.ui.attachment_row import AttachmentRow
 from app.ui.message_edit import MessageEdit, says_something, trimmed
 
@@ -87,12 +87,8 @@ class MessageEditor(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        colors = theme.colors()
         with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QColor(colors.accent if self.edit.hasFocus() else colors.line))
-            painter.setBrush(QColor(colors.panel))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)
+            painting.input_frame(painter, QRectF(self.rect()), focused=self.edit.hasFocus())
 
 
 class _Edit(MessageEdit):

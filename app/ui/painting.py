@@ -37,3 +37,12 @@ def floating_card(painter: QPainter, card: QRectF, radius: float, color: str) ->
     painter.setPen(QColor(theme.colors().line))
     painter.setBrush(QColor(color))
     painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+
+
+def input_frame(painter: QPainter, box: QRectF, *, focused: bool) -> None:
+    """The rounded frame around what is typed into; it shows where the focus is."""
+    colors = theme.colors()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QColor(colors.accent if focused else colors.line))
+    painter.setBrush(QColor(colors.panel))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 13, 13)

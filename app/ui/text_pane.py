@@ -243,7 +243,7 @@ class TextPane(QTextBrowser):
         below = self.document().documentLayout().blockBoundingRect(after).top() if goes_on else rect.bottom()
         for level in levels:
             bottom = below if level in goes_on else rect.bottom()
-            offset = level * INDENT + 4
+            offset = level * theme.at_scale(INDENT) + 4
             left = self.viewport().width() - offset - 3 if _right_to_left(block) else offset
             painter.drawRoundedRect(QRectF(left, rect.top(), 3, bottom - rect.top()), 1.5, 1.5)
 

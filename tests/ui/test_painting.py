@@ -58,7 +58,7 @@ sys.exit(code)
 """
 
 
-PAINTED = ("composer", "cards", "messages", "text_pane", "notice_bar", "memory_chart", "memory_panel", "scheme_picker",
+PAINTED = ("painting", "cards", "messages", "text_pane", "notice_bar", "memory_chart", "memory_panel", "scheme_picker",
            "conversation_list", "sections")  # fmt: skip
 
 

@@ -188,15 +188,18 @@ def test_a_reply_out_of_sight_takes_new_colours_when_it_is_seen(view: ReplyView)
 
 
 def test_messages_follow_the_size_and_colours_of_the_theme(bench: Bench) -> None:
-    bench.engine.reply = lambda prompt: "An **answer**.\n\n```\ncode\n```"
+    bench.engine.reply = lambda prompt: "1. an **answer**\n\n```\ncode\n```"
     bench.say("A question")
     (bubble,), (view,) = bench.items(UserBubble), bench.items(ReplyView)
+    (pane,) = [section for section in view._sections if isinstance(section, AnswerSection)]
     before = bubble.height(), view.height()
+    indent = pane.document().begin().blockFormat().leftMargin()
     theme.theme().set_scale(1.5)
     theme.theme().force(True)
     QApplication.processEvents()
     assert bubble.height() > before[0]
     assert view.height() > before[1]
+    assert pane.document().begin().blockFormat().leftMargin() == indent * 1.5, "a list's marker has room"
     assert bubble._pane.palette().text().color() == QColor(theme.DARK.text)
     theme.theme().set_scale(1.0)
     theme.theme().force(False)
