@@ -49,8 +49,8 @@ preview:  ## a Mac's program, assembled and checked on Linux; nobody has started
 
 translations:  ## what Qt's tools read from the window's strings; for whoever has changed one
 	$(SETUP) --extras dev
-	@.venv/bin/pyside6-lupdate app/ui/*.py -no-obsolete -locations none -ts resources/translations/turboquant-chat_de.ts
-	@.venv/bin/pyside6-lupdate app/ui/*.py -no-obsolete -locations none -pluralonly \
+	@.venv/bin/pyside6-lupdate app/ui/*/*.py -no-obsolete -locations none -ts resources/translations/turboquant-chat_de.ts
+	@.venv/bin/pyside6-lupdate app/ui/*/*.py -no-obsolete -locations none -pluralonly \
 		-ts resources/translations/turboquant-chat_en.ts
 	@for file in resources/translations/*.ts; do .venv/bin/pyside6-lrelease -silent $$file -qm $${file%.ts}.qm; done
 

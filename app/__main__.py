@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QMessageBox
 
 from app import crashes, log, paths
 from app.errors import AppError
-from app.ui.single import SingleInstance
-from app.ui.startup import EndSignals, finish, make_application, open_window, without_display
+from app.ui.window.single import SingleInstance
+from app.ui.window.startup import EndSignals, finish, make_application, open_window, without_display
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         return selftest.main(options.json, options.report)
     if options.demo is not None:
-        from app.ui import demo
+        from app.ui.window import demo
 
         return demo.main(options.demo, options.demo_part)
     if without_display():

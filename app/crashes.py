@@ -33,7 +33,8 @@ log = logging.getLogger(__name__)
 def begin(folder: Path) -> Path | None:
     """The program starts: a mark stands until `end`. Returns the report where the former run left its mark.
 
-    Call it once this process is the only one: see app.ui.single. A folder that can't be written costs the report only.
+    Call it once this process is the only one: see app.ui.window.single. A folder that can't be written costs the
+    report only.
     """
     log.info("version %s, Python %s, %s", version(), platform.python_version(), platform.platform())
     mark = folder / RUNNING

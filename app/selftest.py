@@ -268,9 +268,9 @@ def _window() -> str:
     from app.engine import starter
     from app.library.conversations import Library
     from app.settings import Settings
-    from app.ui import formula
-    from app.ui.main_window import MainWindow
-    from app.ui.startup import make_application
+    from app.ui.text import formula
+    from app.ui.window.main_window import MainWindow
+    from app.ui.window.startup import make_application
     from app.work.engine_thread import EngineThread
     from app.work.hub_service import HubService
 

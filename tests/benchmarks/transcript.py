@@ -23,8 +23,8 @@ from PySide6.QtWidgets import QApplication
 from app.events import TurnFinished
 from app.library.conversations import Library
 from app.settings import Settings
-from app.ui.main_window import MainWindow
-from app.ui.startup import make_application
+from app.ui.window.main_window import MainWindow
+from app.ui.window.startup import make_application
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.fake_hub import FakeHub
 

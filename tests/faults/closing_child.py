@@ -18,8 +18,8 @@ from PySide6.QtCore import QObject, QTimer
 import app.__main__ as program
 from app import events as ev
 from app import hub_events as hv
-from app.ui import startup
-from app.ui.main_window import MainWindow
+from app.ui.window import startup
+from app.ui.window.main_window import MainWindow
 from app.work.engine_thread import EngineThread
 
 LONG = "Tell me of the sixth day, and of what was made on it. " * 60

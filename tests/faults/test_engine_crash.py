@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from app import crashes, paths
 from app.engine.marker import Unfinished, WorkMarker
-from app.ui.messages import ReplyView
-from app.ui.startup import finish, open_window
+from app.ui.transcript.messages import ReplyView
+from app.ui.window.startup import finish, open_window
 from tests.engine_kit import make_model
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from app.library.conversations import Library
 from app.settings import Settings
-from app.ui import language, theme
-from app.ui.cards import Divider
-from app.ui.main_window import MainWindow
-from app.ui.messages import ReplyView, UserBubble
+from app.ui.shared import language, theme
+from app.ui.shared.cards import Divider
+from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.window.main_window import MainWindow
 from tests.ui.fake_engine import MODEL, FakeEngine
 from tests.ui.fake_hub import FakeHub
 

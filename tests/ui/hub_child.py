@@ -13,9 +13,9 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.ui.main_window import MainWindow
-from app.ui.messages import ReplyView
-from app.ui.startup import finish, make_application, open_window
+from app.ui.transcript.messages import ReplyView
+from app.ui.window.main_window import MainWindow
+from app.ui.window.startup import finish, make_application, open_window
 
 WAIT_S = 240
 

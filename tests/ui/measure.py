@@ -22,8 +22,8 @@ from PySide6.QtWidgets import QApplication
 from app import events as ev
 from app.library.conversations import Library
 from app.settings import Settings
-from app.ui.main_window import MainWindow
-from app.ui.startup import finish, make_application, open_window
+from app.ui.window.main_window import MainWindow
+from app.ui.window.startup import finish, make_application, open_window
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.fake_hub import FakeHub
 
@@ -72,7 +72,7 @@ class Gaps:
 def start_s() -> float:
     """From the start of a process to the window's first paint, without MLX."""
     program = (
-        "import time, sys; from app.ui.startup import make_application, open_window; app = make_application();"
+        "import time, sys; from app.ui.window.startup import make_application, open_window; app = make_application();"
         "w, e = open_window(); print(time.time()); assert 'mlx.core' not in sys.modules;"
         "import os; sys.stdout.flush(); os._exit(0)"
     )

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.library.conversations import Library
 from app.settings import Settings
-from app.ui import theme
-from app.ui.main_window import MainWindow
+from app.ui.shared import theme
+from app.ui.window.main_window import MainWindow
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.fake_hub import FakeHub
 

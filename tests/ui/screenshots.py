@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import AppError
-from app.ui import language, theme
+from app.ui.shared import language, theme
 from tests.ui import (
     screenshots_branches,
     screenshots_composer,

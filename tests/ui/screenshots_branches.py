@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
-from app.ui.message_editor import MessageEditor
-from app.ui.messages import ReplyView, UserBubble
+from app.ui.transcript.message_editor import MessageEditor
+from app.ui.transcript.messages import ReplyView, UserBubble
 from tests.ui.scene import Scene
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import AppError
 from app.events import SaveSnapshots
-from app.ui import language, theme
+from app.ui.shared import language, theme
 from tests.ui.scene import Scene
 from tests.ui.screenshots_models import shoot_over
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import HubError
 from app.hub_events import FileProgress
-from app.ui import theme
+from app.ui.shared import theme
 from tests.ui.fake_engine import fit
 from tests.ui.scene import Scene
 from tests.unit.app.engine.gguf_writer import llama_metadata, llama_tensors, write

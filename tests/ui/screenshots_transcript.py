@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QApplication
 
 from app import attachments
 from app.attachments import Attachment
-from app.ui import links
-from app.ui.messages import ReplyView
-from app.ui.sections import ThinkingSection
+from app.ui.text import links
+from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.sections import ThinkingSection
 from tests.ui.scene import Scene
 
 RICH = r"""<think>

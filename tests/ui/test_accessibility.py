@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 
 from app.errors import AppError
 from app.hub_events import Download
-from app.ui import reading_order
+from app.ui.shared import reading_order
 from tests.ui.conftest import Bench
 
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui import theme
-from app.ui.conversation_list import DETAIL_ROLE
-from app.ui.crash_view import ReportView
-from app.ui.message_editor import MessageEditor
-from app.ui.messages import UserBubble
+from app.ui.conversations.conversation_list import DETAIL_ROLE
+from app.ui.shared import theme
+from app.ui.transcript.message_editor import MessageEditor
+from app.ui.transcript.messages import UserBubble
+from app.ui.window.crash_view import ReportView
 from tests.ui.conftest import Bench
 
 

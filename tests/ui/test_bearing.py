@@ -14,7 +14,8 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 
-from app.ui import notice_bar, theme, window_state
+from app.ui.shared import notice_bar, theme
+from app.ui.window import window_state
 from tests.ui.conftest import Bench
 
 Start = Callable[..., Bench]

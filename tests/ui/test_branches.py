@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from app import attachments
 from app import events as ev
 from app.errors import AppError
-from app.ui.cards import Card, ContextFullCard
-from app.ui.message_editor import MessageEditor
-from app.ui.message_tools import MessageTools
-from app.ui.messages import ReplyView, UserBubble
+from app.ui.shared.cards import Card, ContextFullCard
+from app.ui.transcript.message_editor import MessageEditor
+from app.ui.transcript.message_tools import MessageTools
+from app.ui.transcript.messages import ReplyView, UserBubble
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_chat import button, generated

@@ -12,9 +12,9 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.ui import formats
-from app.ui.chart_data import History, Marker, Point, axis_end, nice_step, spread, ticks
-from app.ui.memory_chart import MemoryChart
+from app.ui.memory.chart_data import History, Marker, Point, axis_end, nice_step, spread, ticks
+from app.ui.memory.memory_chart import MemoryChart
+from app.ui.shared import formats
 
 
 @given(st.floats(1e-3, 1e12), st.integers(1, 8))

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
 from app import events as ev
 from app.errors import AppError
-from app.ui import faults, formats, theme
-from app.ui.cards import Card, ContextFullCard
-from app.ui.conversation_list import DETAIL_ROLE, SHORT_ROLE
-from app.ui.messages import ReplyView
+from app.ui.conversations.conversation_list import DETAIL_ROLE, SHORT_ROLE
+from app.ui.shared import faults, formats, theme
+from app.ui.shared.cards import Card, ContextFullCard
+from app.ui.transcript.messages import ReplyView
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine, cache_bytes
 

@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from app import attachments
 from app.attachments import Attachment
-from app.ui.attachment_row import MOST_IN_TEXT
-from app.ui.composer import Composer
-from app.ui.message_edit import LONG_PASTE, MAX_LINES
-from app.ui.messages import UserBubble
+from app.ui.composer.attachment_row import MOST_IN_TEXT
+from app.ui.composer.composer import Composer
+from app.ui.composer.message_edit import LONG_PASTE, MAX_LINES
+from app.ui.transcript.messages import UserBubble
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app import crashes, log, paths
-from app.ui import faults
+from app.ui.shared import faults
 from tests.ui.conftest import Bench
 
 SECRET = "the reactor's door code is 4711"
@@ -25,7 +25,7 @@ import ctypes, os, signal, sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 import app.__main__ as program
-from app.ui import startup
+from app.ui.window import startup
 from tests.ui.fake_engine import FakeEngine
 startup.EngineThread = FakeEngine
 how = sys.argv[1]

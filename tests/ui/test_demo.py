@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ui import demo
+from app.ui.window import demo
 
 
 def test_an_earlier_demo_makes_room_and_nothing_else_does(tmp_path: Path) -> None:

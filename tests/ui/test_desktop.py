@@ -18,9 +18,10 @@ from pytestqt.qtbot import QtBot
 from app import licences
 from app.events import OpenConversation
 from app.settings import Settings
-from app.ui import formats, theme, window_state
-from app.ui.columns import WIDTHS
-from app.ui.crash_view import CrashNotice
+from app.ui.shared import formats, theme
+from app.ui.shared.columns import WIDTHS
+from app.ui.window import window_state
+from app.ui.window.crash_view import CrashNotice
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 from app import hub_events as hv
 from app.errors import AppError, HubError
 from app.events import LoadModel, ModelFailed, ModelLoading, ModelUnloaded, UnloadModel
-from app.ui.download_row import DownloadRow
-from app.ui.preferences import Preferences
+from app.ui.models.download_row import DownloadRow
+from app.ui.window.preferences import Preferences
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import MODEL
 from tests.ui.fake_hub import FakeHub

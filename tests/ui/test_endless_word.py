@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtGui import QTextOption
 from pytestqt.qtbot import QtBot
 
-from app.ui.composer import Composer
-from app.ui.messages import UserBubble
-from app.ui.text_pane import LONGEST_WORD, PlainPane
+from app.ui.composer.composer import Composer
+from app.ui.text.text_pane import LONGEST_WORD, PlainPane
+from app.ui.transcript.messages import UserBubble
 
 WORD = "x" * (LONGEST_WORD + 1)
 Mode = QTextOption.WrapMode

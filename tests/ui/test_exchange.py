@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from app import events as ev
-from app.ui.exchange import file_name
+from app.ui.conversations.exchange import file_name
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FINGERPRINT
 

@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 from app import attachments
 from app.attachments import Attachment
 from app.events import TurnFinished
-from app.ui import theme
-from app.ui.messages import ReplyView, UserBubble
-from app.ui.pieces import Entry
-from app.ui.sections import ThinkingSection
+from app.ui.shared import theme
+from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.pieces import Entry
+from app.ui.transcript.sections import ThinkingSection
 from tests.ui.conftest import Bench
 
 Start = Callable[..., Bench]

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.ui import formats
+from app.ui.shared import formats
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app import hub_events as hv
 from app import paths
 from app.events import JudgeFit, LoadModel
-from app.ui.model_list import Entry
+from app.ui.models.model_list import Entry
 from tests.engine_kit import make_model
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import fit

@@ -8,15 +8,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.ui.links import LinkQuestion, ask
-from app.ui.markdown import MarkdownWriter
-from app.ui.text_pane import TextPane
+from app.ui.text.links import LinkQuestion, ask
+from app.ui.text.markdown import MarkdownWriter
+from app.ui.text.text_pane import TextPane
 
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
-    monkeypatch.setattr("app.ui.links.QDesktopServices.openUrl", lambda url: found.append(url.toString()))
+    monkeypatch.setattr("app.ui.text.links.QDesktopServices.openUrl", lambda url: found.append(url.toString()))
     return found
 
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QGuiApplication, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument
 from pytestqt.qtbot import QtBot
 
-from app.ui import document_text
-from app.ui.document_text import Property
-from app.ui.formula import SOURCE
-from app.ui.markdown import MarkdownWriter
-from app.ui.markdown_scribe import Scribe
-from app.ui.text_pane import CopyButton, TextPane
+from app.ui.text import document_text
+from app.ui.text.document_text import Property
+from app.ui.text.formula import SOURCE
+from app.ui.text.markdown import MarkdownWriter
+from app.ui.text.markdown_scribe import Scribe
+from app.ui.text.text_pane import CopyButton, TextPane
 
 REPLY = """# Title *two*
 

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton
 from app import hub_events as hv
 from app.errors import HubError
 from app.events import JudgeFit
-from app.ui import theme
-from app.ui.model_list import Entry
+from app.ui.models.model_list import Entry
+from app.ui.shared import theme
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import fit
 from tests.ui.fake_hub import CURATED, MODELS, model

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 
 from app.events import LayerVerdict
 from app.library import database
-from app.ui.memory_panel import Engagement
+from app.ui.memory.memory_panel import Engagement
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

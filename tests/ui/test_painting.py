@@ -58,8 +58,18 @@ sys.exit(code)
 """
 
 
-PAINTED = ("painting", "cards", "messages", "text_pane", "notice_bar", "memory_chart", "memory_panel", "scheme_picker",
-           "conversation_list", "sections")  # fmt: skip
+PAINTED = (
+    "shared.painting",
+    "shared.cards",
+    "transcript.messages",
+    "text.text_pane",
+    "shared.notice_bar",
+    "memory.memory_chart",
+    "memory.memory_panel",
+    "memory.scheme_picker",
+    "conversations.conversation_list",
+    "transcript.sections",
+)
 
 
 def test_an_exception_while_painting_does_not_end_the_process(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.ui.message_editor import MessageEditor
-from app.ui.message_tools import MessageTools
-from app.ui.messages import ReplyView, UserBubble
+from app.ui.transcript.message_editor import MessageEditor
+from app.ui.transcript.message_tools import MessageTools
+from app.ui.transcript.messages import ReplyView, UserBubble
 from tests.engine_kit import make_model
 from tests.ui.test_real_engine import CHOSEN, Running
 

@@ -14,10 +14,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.ui.cards import Divider
-from app.ui.main_window import MainWindow
-from app.ui.messages import ReplyView
-from app.ui.startup import finish, open_window
+from app.ui.shared.cards import Divider
+from app.ui.transcript.messages import ReplyView
+from app.ui.window.main_window import MainWindow
+from app.ui.window.startup import finish, open_window
 from app.work.engine_thread import EngineThread
 from tests.engine_kit import make_model
 
@@ -114,7 +114,7 @@ def run_program(home: Path, program: str) -> subprocess.CompletedProcess[str]:
 def test_the_window_is_on_screen_before_mlx_is_imported(tmp_path: Path) -> None:
     done = run_program(
         tmp_path,
-        "import sys, os; from app.ui.startup import make_application, open_window\n"
+        "import sys, os; from app.ui.window.startup import make_application, open_window\n"
         "app = make_application(); window, engine = open_window(); assert window.isVisible()\n"
         "print([name for name in sys.modules if name.startswith(('mlx', 'transformers', 'numba'))], flush=True)\n"
         "os._exit(0)",
@@ -127,7 +127,7 @@ def test_closing_while_the_engine_starts_ends_well(tmp_path: Path, wait_ms: int)
     make_model(tmp_path / "tiny")
     done = run_program(
         tmp_path,
-        "import sys; from PySide6.QtCore import QTimer; import app.ui.startup as program\n"
+        "import sys; from PySide6.QtCore import QTimer; import app.ui.window.startup as program\n"
         "app = program.make_application()\n"
         f"window, engine = program.open_window({str(tmp_path / 'tiny')!r})\n"
         f"QTimer.singleShot({wait_ms}, window, window.close)\n"

@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.events import TurnFinished
-from app.ui import formula, theme
-from app.ui.document_text import Shown
-from app.ui.markdown import MarkdownWriter, shown
-from app.ui.messages import ReplyFigures, ReplyView, UserBubble
-from app.ui.sections import AnswerSection, MarkdownPane, ThinkingSection
+from app.ui.shared import theme
+from app.ui.text import formula
+from app.ui.text.document_text import Shown
+from app.ui.text.markdown import MarkdownWriter, shown
+from app.ui.transcript.messages import ReplyFigures, ReplyView, UserBubble
+from app.ui.transcript.sections import AnswerSection, MarkdownPane, ThinkingSection
 from tests.ui.conftest import Bench
 
 FIGURES = ReplyFigures("turbo4", 100, 50.0, 20, 0)

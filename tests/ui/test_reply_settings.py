@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from app import events as ev
 from app.generation import DEFAULTS, GenerationParams
-from app.ui.generation_fields import NumberField, SeedField, StopsField, SwitchField, TextField
-from app.ui.generation_panel import GenerationPanel
+from app.ui.replies.generation_fields import NumberField, SeedField, StopsField, SwitchField, TextField
+from app.ui.replies.generation_panel import GenerationPanel
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

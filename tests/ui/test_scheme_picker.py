@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app.events import SchemeFidelity, SchemeOption
-from app.ui import theme
-from app.ui.scheme_picker import SchemePicker
+from app.ui.memory.scheme_picker import SchemePicker
+from app.ui.shared import theme
 
 
 def option(name: str, keys: int, values: int, ratio: float, kld: float | None, better: str = "") -> SchemeOption:

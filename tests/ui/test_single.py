@@ -14,9 +14,9 @@ from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.ui import single
-from app.ui.opening import Opening
-from app.ui.single import SingleInstance
+from app.ui.window import single
+from app.ui.window.opening import Opening
+from app.ui.window.single import SingleInstance
 
 
 def test_the_second_calls_the_first(qtbot: QtBot, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_nonsense_from_a_caller_opens_nothing(qtbot: QtBot, tmp_path: Path, said
 
 def test_a_killed_program_holds_nothing(tmp_path: Path) -> None:
     hold = (
-        "import os, sys; from pathlib import Path; from app.ui.single import SingleInstance;"
+        "import os, sys; from pathlib import Path; from app.ui.window.single import SingleInstance;"
         "held = SingleInstance(Path(sys.argv[1])); print(held.first, flush=True); os._exit(9)"
     )
     run = subprocess.run([sys.executable, "-c", hold, str(tmp_path)], capture_output=True, text=True)
@@ -146,7 +146,7 @@ def test_files_that_the_system_hands_over_wait_for_the_window(qtbot: QtBot, tmp_
 _OPENED = """
 import sys
 from PySide6.QtGui import QFileOpenEvent
-from app.ui.startup import make_application
+from app.ui.window.startup import make_application
 app = make_application()
 app.opening.listen(print)
 app.sendEvent(app, QFileOpenEvent(sys.argv[1]))

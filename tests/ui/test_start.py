@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 import app.__main__ as program
-from app.ui import startup
+from app.ui.window import startup
 from tests.ui.conftest import Bench
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
 from app import events as ev
-from app.ui import formats
-from app.ui.storage import UNSAVED
-from app.ui.storage_page import StoragePage
+from app.ui.conversations.storage import UNSAVED
+from app.ui.conversations.storage_page import StoragePage
+from app.ui.shared import formats
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import PREFILL_RATE, FakeEngine
 

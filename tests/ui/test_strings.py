@@ -16,7 +16,7 @@ from PySide6.QtCore import QCoreApplication, QTranslator
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
-from app.ui import formats
+from app.ui.shared import formats
 from tests.ui.conftest import Bench
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-@pytest.mark.parametrize("path", sorted(UI.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(UI.rglob("*.py")), ids=lambda path: path.stem)
 def test_what_is_shown_is_translated(path: Path) -> None:
     if path.stem == "demo":
         pytest.skip("it speaks to the console")
@@ -105,7 +105,7 @@ def test_the_translations_are_those_of_the_strings(code: str, tmp_path: Path) ->
     kept, fresh = FOLDER / f"turboquant-chat_{code}.ts", tmp_path / f"turboquant-chat_{code}.ts"
     shutil.copy(kept, fresh)
     plural = ["-pluralonly"] if code == "en" else []
-    sources = sorted(str(path) for path in UI.glob("*.py"))
+    sources = sorted(str(path) for path in UI.rglob("*.py"))
     update = [tool("lupdate"), *sources, "-no-obsolete", "-locations", "none", *plural, "-ts", str(fresh)]
     subprocess.run(update, check=True, capture_output=True)
     seen = [[(name, message.findtext("source")) for name, message in messages(path)] for path in (kept, fresh)]
@@ -135,7 +135,7 @@ def places(text: str) -> set[str]:
 
 def test_a_class_that_others_inherit_from_counts_nothing_itself() -> None:
     """PySide looks for `tr(…, n)` in the class of the object alone: an inherited call would miss its translation."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in UI.glob("*.py")]
+    trees = [ast.parse(path.read_text("utf-8")) for path in UI.rglob("*.py")]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     inherited = {getattr(base, "id", "") for node in classes for base in node.bases}
     for node in classes:

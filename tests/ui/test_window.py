@@ -17,10 +17,10 @@ from pytestqt.qtbot import QtBot
 
 from app.errors import AppError, Interrupted
 from app.events import TurnFinished
-from app.ui import theme
-from app.ui.messages import ReplyView, UserBubble
-from app.ui.starter_install import InstallJob
-from app.ui.transcript import FIRST_PAGE
+from app.ui.shared import theme
+from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.transcript import FIRST_PAGE
+from app.ui.window.starter_install import InstallJob
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

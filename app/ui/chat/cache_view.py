@@ -1,0 +1,181 @@
+"""What is known of each conversation's cache: measured, drawn in the panel, and kept in the library."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from app import events as ev
+from app.library.conversations import Library
+from app.library.records import Switch
+from app.ui.chat.chat_items import marker
+from app.ui.memory.chart_data import History, Point
+from app.ui.memory.memory_panel import MemoryPanel
+from app.ui.shared.notice_bar import NoticeBar
+from app.ui.shared.writing import Writing
+
+
+class CacheView(QObject):
+    """Shows one conversation at a time (`show`), and follows the others unseen. `sizes_changed`: the list says another
+    size than it did.
+    """
+
+    sizes_changed = Signal()
+
+    def __init__(
+        self, library: Library, writing: Writing, panel: MemoryPanel, notices: NoticeBar, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._writing, self._panel, self._notices = library, writing, panel, notices
+        self._current = ""
+        self._reading = ""  # the conversation whose prompt is read: the peak is of that
+        self._first_token = False
+        self._histories: dict[str, History] = {}
+        self._plans: dict[str, tuple[ev.LayerVerdict, ...]] = {}  # the last of each conversation
+        self._loaded: set[str] = set()  # conversations whose saved cache this run has read
+        self._unsaved: list[tuple[ev.MemorySample, str | None]] = []
+        self._held: dict[str, ev.MemorySample] = {}  # the last of each conversation, where that isn't written down
+        self._told_not_saved: set[str] = set()  # reasons
+
+    def show(self, conversation_id: str, scheme: str) -> None:
+        """Bring this conversation's history into the panel; an empty id is a conversation without one."""
+        self._current = conversation_id
+        self._panel.clear(scheme)
+        self._panel.picker.set_current(scheme)
+        self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
+        points = self.history(conversation_id).points
+        if points and self._library.conversation(conversation_id).cached_tokens:  # 0: it was discarded
+            self._panel.show_last(points[-1].used_bytes)
+        self._panel.chart.show_history(self.history(conversation_id), scheme)
+        self._show_saved(conversation_id)
+
+    def history(self, conversation_id: str) -> History:
+        if not conversation_id:
+            return History()
+        if conversation_id not in self._histories:
+            history, shown = History(), self._shown(conversation_id)
+            for p in self._library.samples(conversation_id):
+                if p.message in shown:
+                    history.add(Point(p.tokens, p.used_bytes, p.scheme))
+            history.markers = [marker(s) for s in self.switches(conversation_id)]
+            self._histories[conversation_id] = history
+        return self._histories[conversation_id]
+
+    def switches(self, conversation_id: str) -> list[Switch]:
+        """The stored switches in the branch shown that changed a cache; earlier versions recorded others too."""
+        shown = self._shown(conversation_id)
+        return [
+            s
+            for s in self._library.switches(conversation_id)
+            if s.method not in ev.NOTHING_SWITCHED and s.after_message in shown
+        ]
+
+    def _shown(self, conversation_id: str) -> set[str | None]:
+        """The messages in the branch shown; None is the one that earlier versions didn't note."""
+        return {None, *(message.id for message in self._library.messages(conversation_id))}
+
+    def branched(self, conversation_id: str) -> None:
+        """Another branch is shown: its curve is another one."""
+        self.save()
+        self._histories.pop(conversation_id, None)
+
+    def forget(self, conversation_id: str) -> None:
+        self._histories.pop(conversation_id, None)
+        self._plans.pop(conversation_id, None)
+        self._loaded.discard(conversation_id)
+
+    def discarded(self, conversation_id: str) -> None:
+        """The user wanted it gone; what was drawn of it stays."""
+        self._held.pop(conversation_id, None)
+        self._writing.put(("discarded", conversation_id), partial(self._library.caches.held, conversation_id, 0, 0))
+
+    def save(self) -> None:
+        """Write down what was measured since the last time."""
+        self._writing.put("samples", self._write_samples)
+
+    def _write_samples(self) -> None:
+        changed = [self._library.caches.held(name, s.tokens, s.used_bytes) for name, s in self._held.items()]
+        self._library.record_samples(self._unsaved)
+        self._unsaved.clear()
+        self._held.clear()
+        if any(changed):
+            self.sizes_changed.emit()
+
+    # ------------------------------------------------------------ the engine's events
+
+    def reading(self, conversation_id: str) -> None:
+        """A prompt of this conversation is read, up to and with the reply's first token; empty: no more."""
+        self._reading, self._first_token = conversation_id, False
+
+    def planned(self, event: ev.CachePlanned) -> None:
+        self._first_token = event.conversation_id == self._reading
+        self._plans[event.conversation_id] = event.layers
+        if event.conversation_id == self._current:
+            self._panel.engagement.set_layers(event.layers)
+
+    def measured(self, event: ev.MemorySample, context_tokens: int, message: str | None) -> None:
+        """`message` is the last of the branch whose cache that is."""
+        if not event.tokens:
+            return
+        history = self.history(event.conversation_id)
+        history.curves = dict(event.curves)
+        self._held[event.conversation_id] = event  # also where the curve has that point: another branch was shown
+        if history.add(Point.of(event)):
+            self._unsaved.append((event, message))
+        if event.conversation_id == self._current:
+            self._panel.show_sample(event, context_tokens)
+            if event.conversation_id == self._reading:
+                self._panel.show_peak(event)
+            self._panel.chart.refresh()
+        if self._first_token:
+            self.reading("")
+
+    def switched(self, event: ev.SchemeSwitched) -> None:
+        if event.method in ev.NOTHING_SWITCHED:
+            self._writing.put(event, partial(self._library.set_scheme, event.conversation_id, event.to_scheme))
+        else:
+            history = self.history(event.conversation_id)  # read before the row is there, else it would come twice
+            history.markers.append(marker(event))
+            leaf = self._library.leaf(event.conversation_id)
+            self._writing.put(event, partial(self._library.record_switch, event, leaf))
+        if event.conversation_id == self._current:
+            self._panel.picker.set_current(event.to_scheme)
+            self._panel.chart.set_scheme(event.to_scheme)
+
+    # ------------------------------------------------------------ cache files
+
+    def snapshot_saved(self, event: ev.SnapshotSaved) -> None:
+        self._told_not_saved.clear()
+        self._writing.put(event, partial(self._library.caches.saved, event))
+        self._show_saved(event.conversation_id)
+
+    def snapshot_loaded(self, event: ev.SnapshotLoaded) -> None:
+        self._writing.put(event, partial(self._library.caches.loaded, event))
+        self._loaded.add(event.conversation_id)
+        self._show_saved(event.conversation_id)
+
+    def snapshots_removed(self, event: ev.SnapshotsRemoved) -> None:
+        self._writing.put(event, partial(self._library.caches.forget, event.files))
+        self._show_saved(self._current)
+
+    def _show_saved(self, conversation_id: str) -> None:
+        if conversation_id == self._current:
+            files = self._library.caches.of(conversation_id) if conversation_id else []
+            self._panel.show_saved(files, loaded=conversation_id in self._loaded)
+
+    def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
+        words = self.tr(
+            "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
+        )
+        self._notices.show_notice(words.format(event.reason.rstrip(".") + "."))
+
+    def snapshot_not_saved(self, event: ev.SnapshotNotSaved) -> None:
+        if event.at_end or event.reason in self._told_not_saved:
+            return
+        self._told_not_saved.add(event.reason)
+        words = self.tr(
+            "The cache of a conversation can't be saved: {0}. The text is whole; it is tried again after the next "
+            "reply and when the program ends."
+        )
+        self._notices.show_notice(words.format(event.reason))

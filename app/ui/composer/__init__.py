@@ -1,0 +1,1 @@
+"""Where a message is typed: text, attached files, drafts at hand."""

@@ -1,0 +1,1 @@
+"""The chart of the cache's memory and the selector of its scheme."""

@@ -1,0 +1,376 @@
+"""The right column: the scheme, what the cache takes, its curve, and whether every layer is compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psutil
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.events import LayerVerdict, MemorySample
+from app.library.records import StoredCache
+from app.ui.memory.memory_chart import MemoryChart
+from app.ui.memory.scheme_picker import SchemePicker
+from app.ui.shared import formats, theme
+from app.ui.shared.cards import quiet_button, small_label
+
+FIRST_TOKENS = 4
+
+
+class MemoryPanel(QScrollArea):
+    """Shows numbers that others measured. `cancel_clicked`: stop the rebuild, or take the pending switch back;
+    `discard_clicked`: forget the cache.
+    """
+
+    cancel_clicked = Signal()
+    discard_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._machine_bytes = psutil.virtual_memory().total
+        self.setObjectName("panel")
+        self.setAccessibleName(self.tr("Memory"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget(self)
+        body.setObjectName("panelBody")
+        self.setWidget(body)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(6)
+        column.addWidget(_section(self.tr("KV cache scheme"), body))
+        self.picker = SchemePicker(body)
+        column.addWidget(self.picker)
+        self._pending = _Pending(body)
+        self._pending.button.clicked.connect(self.cancel_clicked)
+        column.addWidget(self._pending)
+        row = QHBoxLayout()
+        row.setSpacing(7)
+        self.used = QLabel(body)
+        self.used.setFont(theme.font(theme.LARGE, bold=True))
+        self.used.setAccessibleName(self.tr("Measured size of the cache"))
+        self.uncompressed = small_label("", body)
+        self.uncompressed.setContentsMargins(0, 0, 0, 5)
+        row.addWidget(self.used)
+        row.addWidget(self.uncompressed, 1, Qt.AlignmentFlag.AlignBottom)
+        column.addLayout(row)
+        column.addSpacing(6)
+        column.addWidget(_section(self.tr("Memory of this conversation"), body))
+        self.chart = MemoryChart(body)
+        column.addWidget(self.chart)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(5)
+        self._grid.setColumnStretch(1, 1)
+        self._values: dict[str, QLabel] = {}
+        for key, words, tip in (
+            ("context", self.tr("Context"), self.tr("Tokens in the cache, of those that the model was trained for")),
+            ("speed", self.tr("Speed"), self.tr("Tokens a second while the last reply was written")),
+            (
+                "allocated",
+                self.tr("Allocated"),
+                self.tr("What the cache's buffers take: they grow in steps, ahead of the tokens that fill them"),
+            ),
+            (
+                "program",
+                self.tr("Program"),
+                self.tr("Memory of the whole program (the model, this cache and the rest), of what this computer has"),
+            ),
+            ("snapshot", self.tr("Saved on disk"), self.tr("The compressed cache, kept for the next start")),
+            (
+                "again",
+                self.tr("Reading it again"),
+                self.tr(
+                    "What the saved cache spares: an estimate of how long reading the whole text again would take, "
+                    "from the speed at which this model last read a prompt"
+                ),
+            ),
+            (
+                "peak",
+                self.tr("Prefill peak"),
+                self.tr("The most that MLX held while the last prompt was read (above what it held afterwards)"),
+            ),
+        ):
+            name, value = QLabel(words, body), QLabel("–", body)
+            name.setProperty("role", "muted")
+            value.setAccessibleName(words)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            name.setToolTip(formats.tip(tip))
+            value.setToolTip(formats.tip(tip))
+            value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
+            line = self._grid.rowCount()
+            self._grid.addWidget(name, line, 0)
+            self._grid.addWidget(value, line, 1)
+            self._values[key] = value
+            if key == "peak":
+                self._peak_row = (name, value)
+                for label in self._peak_row:
+                    _keep_place(label)
+        column.addLayout(self._grid)
+        self.discard = quiet_button(self.tr("Discard the saved cache, keep the text"), body)
+        self.discard.clicked.connect(self.discard_clicked)
+        _keep_place(self.discard)
+        column.addWidget(self.discard, 0, Qt.AlignmentFlag.AlignTrailing)
+        column.addSpacing(4)
+        self.engagement = Engagement(body)
+        column.addWidget(self.engagement)
+        column.addStretch(1)
+        self.clear()
+
+    # ------------------------------------------------------------ content
+
+    def clear(self, scheme: str = "") -> None:
+        """A conversation of which nothing is cached."""
+        self.used.setText(formats.data_size(0))
+        self.uncompressed.setText(self.tr("nothing cached yet"))
+        self.picker.set_measured(0)
+        for label in self._values.values():
+            label.setText("–")
+        for label in self._peak_row:
+            label.hide()
+        self.discard.hide()
+        self.engagement.clear(scheme)
+        self.show_pending("")
+
+    def show_last(self, used_bytes: int) -> None:
+        """What the cache took when it was measured last; nothing is heard of it now."""
+        self.used.setText(formats.data_size(used_bytes))
+        self.uncompressed.setText(self.tr("measured last"))
+        self.engagement.set_away()
+
+    def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
+        self.used.setText(formats.data_size(sample.used_bytes))
+        self._set("allocated", formats.data_size(sample.allocated_bytes))
+        raw_tokens = sample.tokens if _all_raw(sample) and sample.scheme != "none" else 0
+        if raw_tokens:
+            self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
+        elif sample.scheme == "none":
+            self.uncompressed.setText(self.tr("uncompressed"))
+        else:
+            self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
+        if sample.used_bytes:
+            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, raw_tokens)
+        if context_tokens:
+            held, most = formats.count(sample.tokens), formats.count(context_tokens)
+            self._set("context", self.tr("{0} of {1}").format(held, most))
+        resident, all_memory = formats.data_size(sample.resident_bytes), formats.data_size(self._machine_bytes)
+        self._set("program", self.tr("{0} of {1}").format(resident, all_memory))
+        self.engagement.set_sample(sample)
+
+    def show_peak(self, sample: MemorySample) -> None:
+        over = max(0, sample.peak_bytes - sample.active_bytes)
+        self._set("peak", f"{formats.data_size(sample.peak_bytes)} (+{formats.data_size(over)})")
+        for label in self._peak_row:
+            label.show()
+
+    def show_speed(self, tokens_per_s: float) -> None:
+        self._set("speed", formats.rate(tokens_per_s) if tokens_per_s else "–")
+
+    def show_saved(self, files: Sequence[StoredCache], loaded: bool) -> None:
+        """The cache files of the conversation, the one used last first; `loaded`: this run has read it."""
+        words, again = "–", "–"
+        if files:
+            words = formats.data_size(sum(file.size_bytes for file in files))
+            seconds = files[0].load_s if loaded else files[0].save_s
+            if seconds:
+                spent = self.tr("loaded in {0}") if loaded else self.tr("saved in {0}")
+                words += " · " + spent.format(formats.seconds(seconds))
+            if files[0].prefill_s:
+                again = self.tr("about {0}").format(formats.spell(files[0].prefill_s))
+        self._set("snapshot", words)
+        self._set("again", again)
+        self.discard.setVisible(bool(files))
+
+    def show_pending(self, text: str, done: int = 0, total: int = 0) -> None:
+        """A switch that waits, or the progress of a rebuild; empty hides it."""
+        self._pending.show_state(text, done, total)
+
+    def _set(self, key: str, text: str) -> None:
+        self._values[key].setText(text)
+
+    def value(self, key: str) -> str:
+        return self._values[key].text()
+
+    @property
+    def pending_text(self) -> str:
+        return self._pending.label.text() if not self._pending.isHidden() else ""
+
+
+def _section(text: str, parent: QWidget) -> QLabel:
+    label = QLabel(text, parent)
+    label.setProperty("role", "section")
+    label.setFont(theme.font(theme.SMALL, bold=True))
+    return label
+
+
+def _keep_place(widget: QWidget) -> None:
+    """What comes and goes mustn't move the rest."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
+
+
+class _Pending(QWidget):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(2, 0, 0, 0)
+        grid.setVerticalSpacing(0)
+        self.label = small_label("", self)
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.button = quiet_button(self.tr("Cancel"), self)
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        grid.addWidget(self.label, 0, 0)
+        grid.addWidget(self.button, 0, 1, 2, 1)
+        grid.addWidget(self.bar, 1, 0)
+        grid.setColumnStretch(0, 1)
+        _keep_place(self)
+        _keep_place(self.bar)
+
+    def show_state(self, text: str, done: int, total: int) -> None:
+        self.label.setText(text)
+        self.bar.setAccessibleName(text)
+        self.bar.setRange(0, max(total, 1))
+        self.bar.setValue(done)
+        self.bar.setVisible(total > 0)
+        self.setVisible(bool(text))
+
+
+class Engagement(QWidget):
+    """ "30 of 30 layers turbo4", or the reasons; which tokens stay raw."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(28, 10, 12, 10)
+        column.setSpacing(3)
+        self.headline = QLabel(self)
+        self.headline.setWordWrap(True)
+        self.detail = small_label("", self)
+        self.detail.setTextFormat(Qt.TextFormat.PlainText)  # a reason may come from a file
+        self.detail.setWordWrap(True)
+        column.addWidget(self.headline)
+        column.addWidget(self.detail)
+        self._layers: Sequence[LayerVerdict] = ()
+        self._sample: MemorySample | None = None
+        self._scheme, self._away = "", False  # while there is no sample; away: there was a cache
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.clear()
+
+    def clear(self, scheme: str = "") -> None:
+        self._layers, self._sample = (), None
+        self._scheme, self._away = scheme, False
+        self._show()
+
+    def set_away(self) -> None:
+        """There is a cache of which nothing is heard now: no model is loaded, or it is at another conversation."""
+        self._away = True
+        self._show()
+
+    def set_layers(self, layers: Sequence[LayerVerdict]) -> None:
+        self._layers = layers
+        self._show()
+
+    def set_sample(self, sample: MemorySample) -> None:
+        self._sample = sample
+        self._show()
+
+    def on_theme_changed(self) -> None:
+        self.update()
+
+    def _show(self) -> None:
+        sample = self._sample
+        tip = ""
+        if sample is None:
+            headline, detail = self._without_sample()
+            self.headline.setText(headline)
+            self.detail.setText(detail)
+        else:
+            if _all_raw(sample) and sample.scheme != "none":
+                self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
+            elif sample.scheme == "none":
+                self.headline.setText(self.tr("{0} layers kept in fp16").format(formats.count(sample.layers_total)))
+            else:
+                self.headline.setText(
+                    self.tr("{0} of {1} layers {2}").format(
+                        formats.count(sample.layers_compressed), formats.count(sample.layers_total), sample.scheme
+                    )
+                )
+            self.detail.setText("\n".join(self._reasons() + self._raw_tokens(sample)))
+        if self._layers:
+            rows = [
+                f"{layer.index + 1}: {layer.scheme or layer.reason}{layer.note and f' ({layer.note})'}"
+                for layer in self._layers
+            ]
+            tip = formats.tip(self.tr("Layers") + "\n" + "\n".join(rows))
+        self.detail.setVisible(bool(self.detail.text()))
+        self.setToolTip(tip)
+        self.update()
+
+    def _without_sample(self) -> tuple[str, str]:
+        if self._away:
+            return self.tr("Not in use at the moment"), self.tr("The next reply goes on from here.")
+        if self._scheme == "none":
+            return self.tr("Nothing is cached yet"), ""
+        return self.tr("Nothing is compressed yet"), self.tr("Layers are compressed at a reply's first token.")
+
+    def _reasons(self) -> list[str]:
+        """Layers that aren't compressed, grouped by reason."""
+        groups: dict[str, int] = {}
+        for layer in self._layers:
+            if layer.scheme is None and layer.reason:
+                groups[layer.reason] = groups.get(layer.reason, 0) + 1
+        return [self.tr("{0}: {1}").format(formats.count(number), reason) for reason, number in groups.items()]
+
+    def _raw_tokens(self, sample: MemorySample) -> list[str]:
+        if sample.scheme == "none" or not sample.raw_tokens:
+            return []
+        if _all_raw(sample):
+            return [self.tr("All {0} tokens are still raw").format(formats.count(sample.raw_tokens))]
+        first = min(FIRST_TOKENS, sample.raw_tokens)
+        return [
+            self.tr("{0} first tokens and {1} pending stay raw").format(
+                formats.count(first), formats.count(sample.raw_tokens - first)
+            )
+        ]
+
+    def dot(self) -> str:
+        """The dot's colour: good when every layer is compressed, a warning when some aren't, grey when none has to."""
+        colors = theme.colors()
+        sample = self._sample
+        if sample is None or sample.scheme == "none" or _all_raw(sample):
+            return colors.what_if
+        return colors.good if sample.layers_compressed == sample.layers_total else colors.warn
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        colors = theme.colors()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(colors.line))
+            painter.setBrush(QColor(colors.background))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.dot()))
+            mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            x = self.width() - 21 if mirrored else 13
+            middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
+            painter.drawEllipse(QRectF(x, middle - 4, 8, 8))
+
+
+def _all_raw(sample: MemorySample) -> bool:
+    """A short cache holds only the tokens that always stay raw."""
+    return sample.raw_tokens >= sample.tokens

@@ -1,0 +1,1 @@
+"""Models: browsing the hub, downloads, what is installed, whether it fits."""

@@ -1,0 +1,1 @@
+"""How replies are generated: the settings of a conversation and their profiles."""

@@ -1,0 +1,1 @@
+"""What every room of the window uses: theme, cards, dialogs, figures in words, menus' actions."""

@@ -1,0 +1,42 @@
+"""A window beside the main one, which stays usable."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QDialog, QLayout, QWidget
+
+from app.ui.shared import theme
+
+
+class Dialog(QDialog):
+    """Closes with Escape and with Ctrl+W (⌘W), which closes whatever is in front. Larger text makes it larger."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        QShortcut(QKeySequence("Ctrl+W"), self, self.close)
+        self._scale = theme.theme().scale
+        theme.theme().changed.connect(self.on_text_size)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        for layout in self.findChildren(QLayout):
+            layout.invalidate()  # text that grew while nobody saw it has told no layout
+        super().showEvent(event)
+
+    def usual_size(self) -> QSize:
+        """At the present size of text; by default what the layout wants."""
+        return self.sizeHint()
+
+    def fit(self) -> None:
+        """As large as usual, and no larger than the screen."""
+        self.resize(self.usual_size().boundedTo(self.screen().availableSize() * 0.95))
+
+    def on_text_size(self) -> None:
+        if self._scale != theme.theme().scale:  # else only colours have changed
+            self._scale = theme.theme().scale
+            self.fit()
+
+    def bring_up(self) -> None:
+        self.show()
+        self.raise_()
+        self.activateWindow()

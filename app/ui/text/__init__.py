@@ -1,0 +1,1 @@
+"""Markdown, code, formulas and links, laid out as a document."""

@@ -1,0 +1,1 @@
+"""The window: what holds the rooms together, preferences, start and end of the program."""
