@@ -18,13 +18,14 @@ from mlx.nn.layers.quantized import quantize
 from mlx.utils import tree_flatten
 from mlx_lm.generate import generate_step
 from mlx_lm.models import llama
-from mlx_lm.models.cache import KVCache, RotatingKVCache, make_prompt_cache
+from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import dequantize_model
 
 from turboquant.bench import free_bytes, on_cpu
-from turboquant.cache import TurboQuantCache
 from turboquant.errors import TurboQuantError
+from turboquant.inspect import raw_bytes
 from turboquant.plan import make_cache
+from turboquant.trace import examine, parts
 
 PROMPT = 64  # tokens that the model reads itself, so that a cache knows its queries
 MLX_LM = "mlx-lm"  # the row that the others are compared with
@@ -79,8 +80,7 @@ def for_this_device(model: Module) -> Module:
 
 def needed_bytes(model: Module, tokens: int) -> int:
     """What mlx-lm's own caches take, with as much again for making them."""
-    filled = _filled(model, MLX_LM, PROMPT)
-    return 2 * sum(_allocated(cache) for cache in filled) // PROMPT * tokens
+    return 2 * sum(raw_bytes(part, tokens)[1] for group in examine(model) for part in group)
 
 
 def generation(
@@ -94,7 +94,7 @@ def generation(
         for name in names:
             caches = _filled(model, name, tokens)
             rates[name].append(_rate(model, caches, new_tokens))
-            sizes[name] = sum(_allocated(cache) for cache in caches)
+            sizes[name] = sum(cache.nbytes for cache in caches)
             del caches
             mx.clear_cache()
     base = median(rates[MLX_LM])
@@ -102,20 +102,23 @@ def generation(
 
 
 def _filled(model: Module, scheme: str, tokens: int) -> list[Any]:
-    """Caches of that many tokens. Layers of other kinds than attention hold what the prompt left them."""
+    """Caches of that many tokens; states hold what the prompt left them.
+
+    Raises TurboQuantError where a model's own kind of cache can't be filled.
+    """
     caches = make_prompt_cache(model) if scheme == MLX_LM else make_cache(model, scheme)
     prompt = min(PROMPT, tokens)
     mx.eval(model(mx.random.randint(0, 256, (1, prompt)), cache=caches))
-    for cache in caches:
-        if isinstance(cache, TurboQuantCache):
-            keys, values = cache.tail_keys.view(), cache.tail_values.view()
-        elif isinstance(cache, KVCache | RotatingKVCache):
-            keys, values = cache.keys, cache.values
-        else:
-            continue
-        if more := tokens - prompt:
-            cache.update_and_fetch(*(_more(x, more) for x in (keys, values)))
-            mx.eval(_arrays(cache))
+    for part in (part for cache in caches for part in parts(cache)):
+        more = tokens - prompt
+        if more and hasattr(part, "keys_and_values") and not part.empty():
+            part.update_and_fetch(*(_more(x, more) for x in part.keys_and_values()))
+            mx.eval(part.state)
+        if getattr(part, "offset", tokens) != tokens:
+            raise TurboQuantError(
+                f"This model keeps tokens in a {type(part).__name__} of its own, which can't be filled at once: its "
+                "generation can't be timed behind a long context."
+            )
     return caches
 
 
@@ -131,17 +134,6 @@ def _rate(model: Module, caches: list[Any], new_tokens: int) -> float:
     for _ in steps:
         end = time.perf_counter()
     return new_tokens / (end - begin)
-
-
-def _allocated(cache: Any) -> int:
-    return sum(array.nbytes for array in _arrays(cache))
-
-
-def _arrays(cache: Any) -> list[mx.array]:
-    if isinstance(cache, TurboQuantCache):
-        return cache.all_arrays()
-    held = cast(list[tuple[str, Any]], tree_flatten(vars(cache)))
-    return [value for _, value in held if isinstance(value, mx.array)]
 
 
 def _parameters(model: Module) -> list[mx.array]:

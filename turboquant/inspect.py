@@ -109,7 +109,7 @@ def forecast(traces: Traces, scheme: Scheme | str, tokens: int) -> list[LayerFor
 def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: int) -> LayerForecast:
     main, raw = plan.attended(group), plan.obstacle(group)
     reason = raw or plan.dimension_obstacle(main, scheme)
-    sizes = [_raw_bytes(part, tokens) for part in group if raw or part is not main]
+    sizes = [raw_bytes(part, tokens) for part in group if raw or part is not main]
     if not raw:
         shape, keep = (1, main.kv_heads, main.key_dim, main.value_dim), getattr(main.fresh, "keep", 0)
         sizes.append(layer_bytes(shape, NONE if reason else scheme, tokens, window=main.window, keep=keep))
@@ -129,7 +129,7 @@ def _layer(index: int, group: tuple[CacheTrace, ...], scheme: Scheme, tokens: in
     )
 
 
-def _raw_bytes(part: CacheTrace, tokens: int) -> tuple[int, int]:
+def raw_bytes(part: CacheTrace, tokens: int) -> tuple[int, int]:
     """Used and allocated bytes of one of mlx-lm's own caches: it is filled with zeros that are never computed."""
     if tokens == 0:
         return 0, 0

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 from mlx_lm.models import gemma3_text
 
+from tests.contract import families
 from tests.engine_kit import make_model
 from turboquant import backends, bench, bench_model, selftest
 from turboquant.__main__ import main
 from turboquant.errors import TurboQuantError
 from turboquant.kernels.golden import Golden
+from turboquant.plan import packable
+from turboquant.trace import parts
 
 SMALL = ["--head-dim", "64", "--kv-heads", "2", "--group", "2", "--repeats", "2"]
 FEW = ((64, 2), (80, 3))
@@ -126,6 +129,24 @@ def test_sliding_windows_are_filled_too() -> None:
         assert [cache.offset for cache in caches] == [500, 500]
         assert bench_model._rate(model, caches, 2) > 0
         assert [cache.offset for cache in caches] == [504, 504]
+
+
+@pytest.mark.parametrize("name", ["falcon_h1", "baichuan_m1", "minimax_m3_vl", "longcat_flash", "llama4"])
+def test_caches_that_are_joined_or_chunked_are_filled_too(name: str) -> None:
+    model = families.tiny(name, vocab_size=300)
+    filled = {scheme: bench_model._filled(model, scheme, 500) for scheme in (bench_model.MLX_LM, "none", "turbo2")}
+    for caches in filled.values():
+        held = [part.offset for cache in caches for part in parts(cache) if hasattr(part, "offset")]
+        assert held
+        assert set(held) == {500}
+    mlx_lm, none, turbo2 = bench_model.generation(model, 500, ["none", "turbo2"], new_tokens=2, rounds=1)
+    assert mlx_lm.kv_bytes * 2 >= bench_model.needed_bytes(model, 500) >= mlx_lm.kv_bytes
+    assert (turbo2.kv_bytes < none.kv_bytes) == bool(packable(filled["turbo2"]))
+
+
+def test_a_models_own_kind_of_cache_is_named() -> None:
+    with pytest.raises(TurboQuantError, match="LayerCache"):
+        bench_model.generation(families.tiny("deepseek_v41", vocab_size=300), 500, ["turbo4"], new_tokens=2, rounds=1)
 
 
 # ---------------------------------------------------------------- selftest
