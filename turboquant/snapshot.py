@@ -30,6 +30,7 @@ from turboquant.cache import TurboQuantCache
 from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotMismatch, TurboQuantError
 from turboquant.plan import make_cache, packable
 from turboquant.schemes import Scheme, parse
+from turboquant.trace import parts
 
 MAGIC = b"TQCACHE\0"
 VERSION = 1
@@ -75,9 +76,7 @@ def save(
     `cancelled` is asked every few megabytes; once it says so, SaveCancelled is raised.
     """
     path = Path(path)
-    held = {int(cache.offset) for cache in caches if hasattr(cache, "offset") and not cache.empty()}
-    held |= {cache.offset for cache in packable(caches)}
-    if held - {len(tokens)}:
+    if (held := _held(caches)) - {len(tokens)}:
         raise TurboQuantError(f"The caches hold {sorted(held)} tokens, not {len(tokens)}. Nothing was written.")
     layers, arrays = [], []
     for cache in caches:
@@ -149,16 +148,22 @@ def _caches(header: dict[str, Any], model: Module, file: BinaryIO) -> list[Any]:
     if len(layers) != len(caches):
         raise SnapshotMismatch(f"The cache file has {len(layers)} layers, the model {len(caches)}.")
     restored = [_restore(cache, layer, file) for cache, layer in zip(caches, layers, strict=True)]
-    if {cache.offset for cache in packable(restored)} - {len(header["tokens"])}:
+    if _held(restored) - {len(header["tokens"])}:
         raise SnapshotMismatch("The cache file's layers don't hold the tokens that it names.")
     return restored
+
+
+def _held(caches: list[Any]) -> set[int]:
+    """How many tokens the caches say they hold; one of mlx-lm's may be there for nothing and stay empty."""
+    others = (part for cache in caches for part in parts(cache) if hasattr(part, "offset") and not part.empty())
+    return {int(cache.offset) for cache in (*packable(caches), *others)}
 
 
 def _describe(cache: Any) -> tuple[dict[str, Any], list[mx.array]]:
     if isinstance(cache, CacheList):
         described = [_describe(part) for part in cache.caches]
-        parts = {"class": "CacheList", "parts": [part for part, _ in described]}
-        return parts, [array for _, arrays in described for array in arrays]
+        joined = {"class": "CacheList", "parts": [part for part, _ in described]}
+        return joined, [array for _, arrays in described for array in arrays]
     if isinstance(cache, TurboQuantCache):
         named = cache.arrays()
         layer: dict[str, Any] = {"class": "TurboQuantCache", "cache": cache.describe()}
@@ -177,8 +182,10 @@ def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
     if layer["class"] != type(fresh).__name__:
         raise SnapshotMismatch(f"A layer was stored as {layer['class']}, the model uses {type(fresh).__name__}.")
     if isinstance(fresh, CacheList):
-        both = zip(fresh.caches, layer["parts"], strict=True)
-        fresh.caches = tuple(_restore(part, held, file) for part, held in both)
+        held = layer.get("parts", ())
+        if len(held) != len(fresh.caches):
+            raise SnapshotMismatch("A layer's caches were joined in another way, by another version of this program.")
+        fresh.caches = tuple(_restore(*both, file) for both in zip(fresh.caches, held, strict=True))
         return fresh
     arrays = {name: _read(file, dtype, shape) for name, dtype, shape in layer["arrays"]}
     if isinstance(fresh, TurboQuantCache):

@@ -7,13 +7,28 @@ import json
 import zlib
 from pathlib import Path
 
+import mlx.core as mx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mlx.utils import tree_flatten
+from mlx_lm.models.cache import make_prompt_cache
 
 from app.engine.engine import Engine
 from app.events import Generate, OpenConversation, SnapshotLoaded, SnapshotRejected, TurnFinished
-from tests.engine_kit import GREEDY, ask, drive, make_model, of, one, ready_engine, saved_files, transcript
+from tests.contract import families
+from tests.engine_kit import (
+    GREEDY,
+    ask,
+    drive,
+    make_model,
+    make_tokenizer,
+    of,
+    one,
+    ready_engine,
+    saved_files,
+    transcript,
+)
 from turboquant import snapshot
 
 LONG = "And God said, Let us make man in our image, after our likeness. " * 6
@@ -110,6 +125,43 @@ def test_a_sound_checksum_over_a_wrong_content(
     check_rebuilt(engine, _rewritten(stored[0], change), stored)
     events = reopened(engine, _rewritten(stored[0], change), stored[1])
     assert words in one(SnapshotRejected, events).reason
+
+
+@pytest.mark.parametrize("layout", ["as one", "plain parts"])
+def test_joined_caches_that_an_earlier_version_kept_raw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    """Falcon H1 joins a state with its keys and values: the file is named, and the reply is that of a rebuild."""
+    folder = _falcon(tmp_path / "falcon")
+    engine = ready_engine(folder, tmp_path / "snapshots")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("app.engine.session.make_cache", lambda model, scheme: make_prompt_cache(model))
+        if layout == "as one":
+            earlier.setattr(snapshot, "CacheList", type(None))
+        reply = ask(engine, transcript(LONG), "none").text
+        list(engine.close())
+    (file,) = saved_files(tmp_path / "snapshots")
+    messages = transcript(LONG, reply, "And?")
+    expected = ask(ready_engine(folder, tmp_path / "empty"), messages, "none").text
+    engine = ready_engine(folder, tmp_path / "snapshots")
+    events = [*drive(engine, OpenConversation("c", messages[:2], "none"))]
+    reason = one(SnapshotRejected, events).reason
+    assert "another version" in reason or "was stored as KVCache" in reason
+    assert file.exists(), "nothing in it is damaged"
+    turn = ask(engine, messages, "none")
+    assert (turn.text, turn.reused_tokens) == (expected, 0)
+    list(engine.close())
+    events = drive(ready_engine(folder, tmp_path / "snapshots"), OpenConversation("c", messages, "none"))
+    assert one(SnapshotLoaded, events).tokens > 300, "what this version writes, it reads"
+
+
+def _falcon(folder: Path) -> Path:
+    folder.mkdir()
+    weights = dict(tree_flatten(families.tiny("falcon_h1", vocab_size=272).parameters()))
+    mx.save_safetensors(str(folder / "model.safetensors"), weights, metadata={"format": "mlx"})
+    (folder / "config.json").write_text(json.dumps(families.config("falcon_h1", vocab_size=272)))
+    make_tokenizer(folder)
+    return folder
 
 
 def _rewritten(content: bytes, change: dict[str, object]) -> bytes:
