@@ -57,6 +57,10 @@ def _schemes(options: argparse.Namespace) -> int:
         for scheme in SCHEMES
     ]
     terminal.show(options, rows, rows)
+    if not options.json:
+        print(
+            f"\nOne key and one value of {options.head_dim} channels (--head-dim); ratio: of float16's bytes to these."
+        )
     return 0
 
 

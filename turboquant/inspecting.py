@@ -32,8 +32,8 @@ def _inspect(options: argparse.Namespace) -> int:
         config = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise TurboQuantError(f"{file} can't be read: {error}.") from error
-    layers = inspect.inspect_config(config, options.scheme, options.tokens)
-    plain = inspect.inspect_config(config, "none", options.tokens)
+    traces = inspect.examine_config(config)
+    layers, plain = (inspect.forecast(traces, scheme, options.tokens) for scheme in (options.scheme, "none"))
     summary = {
         "model": file.parent.name,
         "model_type": config.get("model_type"),
@@ -48,17 +48,17 @@ def _inspect(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(summary, indent=1))
         return 0
-    terminal.table(_alike(summary["layers"]))
+    terminal.table(_alike(summary["layers"], options.tokens))
     print(
-        f"\n{summary['layers_compressed']} of {len(layers)} layers compressed with {options.scheme}; at "
-        f"{options.tokens} tokens {_mib(summary['used_bytes'])} used, {_mib(summary['allocated_bytes'])} allocated, "
-        f"{_mib(summary['none_used_bytes'])} uncompressed"
+        f"\n{summary['layers_compressed']} of {len(layers)} layers compressed with {options.scheme}; all layers "
+        f"together, at {options.tokens} tokens: {_mib(summary['used_bytes'])} MiB used, "
+        f"{_mib(summary['allocated_bytes'])} allocated, {_mib(summary['none_used_bytes'])} uncompressed"
     )
     return 0
 
 
-def _alike(layers: list[dict[str, Any]]) -> terminal.Rows:
-    """One row for all layers that differ in nothing but their place."""
+def _alike(layers: list[dict[str, Any]], tokens: int) -> terminal.Rows:
+    """One row for all layers that differ in nothing but their place; bytes are each one's."""
     rows: dict[tuple[Any, ...], list[int]] = {}
     for layer in layers:
         rows.setdefault(tuple(layer.items())[1:], []).append(layer["index"])
@@ -66,13 +66,13 @@ def _alike(layers: list[dict[str, Any]]) -> terminal.Rows:
         {
             "layers": _ranges(places),
             "kind": layer["kind"],
-            "heads × dims": f"{layer['kv_heads']} × {layer['key_dim']}/{layer['value_dim']}"
+            "kv heads × key/value dim": f"{layer['kv_heads']} × {layer['key_dim']}/{layer['value_dim']}"
             if layer["kv_heads"]
             else "",
-            "window": layer["window"] or "",
-            "scheme": layer["scheme"] or "",
-            "used": _mib(layer["used_bytes"]),
-            "allocated": _mib(layer["allocated_bytes"]),
+            "window, tokens": layer["window"] or "",
+            "scheme": layer["scheme"] or "none",
+            f"MiB a layer at {tokens} tokens": _mib(layer["used_bytes"]),
+            "MiB allocated": _mib(layer["allocated_bytes"]),
             "stays raw because, or note": layer["reason"] or layer["note"],
         }
         for layer, places in ((dict(row), places) for row, places in rows.items())
@@ -86,4 +86,4 @@ def _ranges(places: Iterable[int]) -> str:
 
 
 def _mib(count: int) -> str:
-    return f"{count / 2**20:.2f} MiB"
+    return f"{count / 2**20:.2f}"

@@ -17,6 +17,10 @@ LENGTHS = (1024, 4096, 16384, 65536, 131072)
 PREFILL = 8192  # tokens that a later prompt is timed behind, at most
 SCHEMES = "turbo4,turbo3,turbo2,turbo0v4"
 RANDOM_MODEL = "3b"
+CPU_NOTE = (
+    "On this CPU the model runs as float32, as in the application, whatever\n"
+    "type it is stored in: mlx-lm's own cache holds float32 too, where the schemes' raw tokens take 16 bits."
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -104,6 +108,10 @@ def _generation(options: argparse.Namespace, schemes: Sequence[str]) -> int:
         _say(", ".join(f"{speed.scheme} {speed.tokens_per_s:.2f} tokens/s" for speed in found))
     summary = {"machine": bench.machine(), "backend": backends.choose().name, "model": name, "rows": rows}
     terminal.show(options, summary, rows)
+    if not options.json:
+        print(
+            f"\nrelative: to mlx-lm's own cache; kv_bytes: as allocated. {CPU_NOTE if bench.on_cpu() else ''}".rstrip()
+        )
     return 0
 
 

@@ -127,7 +127,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "recurrent state" in told["layers"][0]["reason"]
     assert told["used_bytes"] == sum(layer["used_bytes"] for layer in told["layers"]) < told["none_used_bytes"]
     assert main(["inspect", str(tmp_path / "config.json")]) == 0
-    assert "1 of 2 layers compressed with turbo4" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "1 of 2 layers compressed with turbo4" in table
+    assert "MiB a layer at 4096 tokens" in table.splitlines()[0]
     assert main(["inspect", str(tmp_path), "--scheme", "turbo5"]) == 2
     (tmp_path / "config.json").write_text("[")
     assert main(["inspect", str(tmp_path)]) == 2

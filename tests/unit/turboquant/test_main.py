@@ -44,9 +44,11 @@ def test_schemes_lists_names_widths_and_ratios(capsys: pytest.CaptureFixture[str
 
 
 def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schemes"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    assert main(["schemes", "--head-dim", "80"]) == 0
+    *lines, empty, said = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + len(SCHEMES)
+    assert not empty
+    assert "80 channels" in said
     assert lines[0].split() == ["name", "key_bits", "value_bits", "bytes_per_token_per_head", "ratio"]
 
 

@@ -104,6 +104,8 @@ def test_bench_of_a_model_counts_tokens_beside_mlx_lms_own_cache(
         assert (row["relative"] == 1) == (row["scheme"] == "mlx-lm")
     none, turbo2 = result["rows"][4:]
     assert turbo2["kv_bytes"] < none["kv_bytes"] / 2
+    assert main(["bench", "--model", str(folder), "--tokens", "40", "--schemes", "none", "--new-tokens", "2"]) == 0
+    assert ("float32" in capsys.readouterr().out) == bench.on_cpu()
 
 
 def test_a_random_model_has_the_shape_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
