@@ -10,13 +10,14 @@ import argparse
 import ast
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT), str(HERE), str(HERE / "linux")]
+sys.path[:0] = [str(ROOT), str(HERE), str(HERE / "linux"), str(HERE / "macos")]
 
 import icons  # noqa: E402
 import licences  # noqa: E402
@@ -35,7 +36,7 @@ class BundleError(Exception):
 
 
 def stage(platform: str = sys.platform) -> None:
-    """What the bundle carries beside the program: the starter model, icons, licences, the CPU's loops."""
+    """What the bundle carries beside the program: the starter model, icons, licences, the CPU's loops, ICU's data."""
     from app.engine import starter
 
     starter.install(models_dir=STAGE / "resources" / "models", weights="quantized")
@@ -44,6 +45,7 @@ def stage(platform: str = sys.platform) -> None:
     icons.draw(ROOT / "build" / "icons")
     if platform == "linux":
         _cpu_loops(STAGE / "turboquant" / "backends" / "cpu_kernels")
+        _icu_data(STAGE / "PySide6" / "Qt" / "lib")
 
 
 def _cpu_loops(folder: Path) -> None:
@@ -55,6 +57,15 @@ def _cpu_loops(folder: Path) -> None:
     made = [folder / f"{level}.so" for level in cpu_kernels.LEVELS]
     if any(not path.exists() or path.stat().st_mtime < newest for path in made):
         cpu_kernels.build(folder)
+
+
+def _icu_data(folder: Path) -> None:
+    import icu_data
+    import PySide6
+
+    shutil.rmtree(folder, ignore_errors=True)  # another version's
+    library = next(Path(PySide6.__path__[0], "Qt", "lib").glob("libicudata.so.*"))
+    icu_data.build(library, folder / library.name)
 
 
 def freeze() -> None:
@@ -98,6 +109,10 @@ def main() -> int:
     parser.add_argument("--folder-only", action="store_true", help="no archives")
     options = parser.parse_args()
     try:
+        if sys.platform == "darwin":
+            import wheels
+
+            wheels.fit()
         stage()
         freeze()
         if sys.platform == "linux":

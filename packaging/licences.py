@@ -1,7 +1,7 @@
 """The licences of everything that a bundle carries, into its resources/licences/licences.json, which About shows.
 
-What Python packages say of themselves app.licences reads; here comes what no package tells: Qt, the model, the bundle's
-start, and the system's libraries on the machine that built it.
+What Python packages say of themselves app.licences reads; here comes what no package tells: Qt, what others made of it
+and of MLX, the model, the fonts, the bundle's start, and the system's libraries on the machine that built it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> lis
     folder = "PySide6/Qt/lib"
     lgpl = "\n\n".join([QT_WORDS.format(folder=folder), _kept("LGPL-3.0"), _kept("GPL-3.0")])
     found.append(Licence("Qt", qt, "LGPL-3.0-only", lgpl))
+    found.append(Licence("Qt's and MLX's parts by others", "", "MIT, BSD, zlib and others", _kept("Parts")))
+    found.append(Licence("Fonts of the formulas", "", "OFL-1.1, Bitstream-Vera", _kept("Fonts")))
     found.append(Licence(starter.NAME, "", "Apache-2.0", _kept("Apache-2.0")))
     start = distribution("pyinstaller")
     text = next(file.read_text("utf-8") for file in start.files or () if file.name == "COPYING.txt")
@@ -52,6 +54,8 @@ def collect(libraries: Iterable[Path] = (), platform: str = sys.platform) -> lis
         if all(licence.name != "mlx-metal" for licence in found):  # told on a Mac only, and by MLX's own
             found += [replace(licence, name="mlx-metal") for licence in found if licence.name == "mlx"]
     found += _of_system(libraries)
+    # sentencepiece's wheel brings a library of GCC's, without a word on it.
+    found += [replace(one, name="libgomp (with sentencepiece)", version="") for one in found if "libgcc-s1" in one.name]
     without = [licence.name for licence in found if not licence.text.strip()]
     if without:
         raise ValueError(f"No licence text was found for {', '.join(without)}.")

@@ -52,14 +52,15 @@ def _library(folder: Path, level: str) -> Path:
             "PYTHONPATH": str(ROOT),
         }
         subprocess.run([sys.executable, __file__, "--objects", level, work], env=environment, check=True)
-        command = [_compiler(), "-shared", "-fPIC", "-O2", "-s", "-pthread", f"-I{work}"]
+        command = [compiler(), "-shared", "-fPIC", "-O2", "-s", "-pthread", f"-I{work}"]
         objects = [str(path) for path in sorted(Path(work).glob("*.o"))]
         command += ["-Wl,-z,noexecstack", "-o", str(target), str(HERE / "cpu_runtime.c"), *objects, "-lm"]
         subprocess.run(command, check=True)
     return target
 
 
-def _compiler() -> str:
+def compiler() -> str:
+    """The C compiler's name. Raises FileNotFoundError where there is none."""
     found = os.environ.get("CC") or next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "clang-19"))), None)
     if found is None:
         raise FileNotFoundError("a C compiler: install gcc or clang, or name one in CC")

@@ -26,15 +26,13 @@ sys.path[:0] = [str(ROOT), str(HERE), str(HERE.parent)]
 import app_info  # noqa: E402
 import bundle  # noqa: E402
 import check_app  # noqa: E402
+import wheels  # noqa: E402
 from packaging.requirements import Requirement  # noqa: E402
 from packaging.utils import canonicalize_name  # noqa: E402
 
 PYTHON = "3.11"
 WORK = ROOT / "build" / "preview"
 INTERPRETER = "panda3d==1.10.16"  # its wheel ships libpython and the standard library's compiled modules
-# A system's tags in pip's words, the newest that every part may want first.
-PLATFORMS = [f"macosx_{major}_0_{kind}" for major in (14, 13, 12, 11) for kind in ("arm64", "universal2")]
-PLATFORMS += [f"macosx_10_{minor}_universal2" for minor in (15, 14, 13, 12, 9)]
 MAC = {
     "sys_platform": "darwin",
     "platform_system": "Darwin",
@@ -73,18 +71,7 @@ def _on_a_mac(needed: Requirement, extras: set[str]) -> bool:
     return marker is None or any(marker.evaluate({**MAC, "extra": extra}) for extra in extras)
 
 
-def download() -> list[Path]:
-    """The wheels for macOS 14 on arm64. Raises CalledProcessError."""
-    folder = WORK / "wheels"
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    command += ["--python-version", PYTHON, "--implementation", "cp", "--dest", str(folder)]
-    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
-    subprocess.run([*command, *requirements(), INTERPRETER], check=True)
-    return sorted(folder.glob("*.whl"))
-
-
-def assemble(wheels: list[Path], app: Path) -> None:
+def assemble(files: list[Path], app: Path) -> None:
     """Write the application to `app`, unsigned."""
     shutil.rmtree(app, ignore_errors=True)
     contents = app / "Contents"
@@ -92,8 +79,8 @@ def assemble(wheels: list[Path], app: Path) -> None:
         (contents / name).mkdir(parents=True)
     python = contents / "Resources" / "python" / "lib" / f"python{PYTHON}"
     site = python / "site-packages"
-    _standard_library(next(wheel for wheel in wheels if wheel.name.startswith("panda3d")), python, contents)
-    for wheel in wheels:
+    _standard_library(next(wheel for wheel in files if wheel.name.startswith("panda3d")), python, contents)
+    for wheel in files:
         if not wheel.name.startswith("panda3d"):
             _unpack(wheel, site)
     _slim(site)
@@ -216,7 +203,7 @@ def sign(app: Path) -> None:
 def main() -> int:
     bundle.stage("darwin")
     app = ROOT / "dist" / "preview" / app_info.APP
-    assemble(download(), app)
+    assemble(wheels.download([*requirements(), INTERPRETER], WORK / "wheels", PYTHON), app)
     sign(app)
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     done = subprocess.run([sys.executable, str(HERE / "check_app.py"), str(app)], check=False)

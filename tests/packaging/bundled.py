@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -25,11 +26,13 @@ class Machine:
     def __init__(self, program: Path, home: Path, display: str = "") -> None:
         self.program, self.home, self.display = program, home, display
         self.started: list[subprocess.Popen[bytes]] = []
+        self.changes: dict[str, str | None] = {}  # of the environment; None: without it
 
     @property
     def environment(self) -> dict[str, str]:
         found = {"HOME": str(self.home), "PATH": "/nonexistent", "LANG": "C.UTF-8", "TMPDIR": str(self.home.parent)}
-        return found | ({"DISPLAY": self.display} if self.display else {})
+        merged = found | ({"DISPLAY": self.display} if self.display else {}) | self.changes
+        return {name: value for name, value in merged.items() if value is not None}
 
     def command(self, *arguments: str) -> list[str]:
         as_nobody = ["/usr/bin/setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -40,9 +43,10 @@ class Machine:
             self.command(*arguments), env=self.environment, capture_output=True, text=True, timeout=timeout, check=False
         )
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Without stdin, stdout and stderr: none of the three is open."""
-        closed = ["/bin/sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *self.command(*arguments)]
+    def start(self, *arguments: str, told: Path | None = None) -> subprocess.Popen[bytes]:
+        """Without stdin, stdout and stderr: none of the three is open. `told`: the file for stderr instead."""
+        streams = "<&- >&- 2>&-" if told is None else f"<&- >&- 2>{shlex.quote(str(told))}"
+        closed = ["/bin/sh", "-c", f'exec "$0" "$@" {streams}', *self.command(*arguments)]
         process = subprocess.Popen(closed, env=self.environment, start_new_session=True)
         self.started.append(process)
         return process
@@ -89,20 +93,20 @@ class Machine:
 
 
 @contextmanager
-def machine(folder: Path, display: str = "") -> Iterator[Machine]:
-    """`folder`: the bundle's, which is copied to where everybody may read it and nobody write."""
+def machine(folder: Path, display: str = "", name: str = NAME) -> Iterator[Machine]:
+    """`folder`: the bundle's, which is copied, as `name`, to where everybody may read it and nobody write."""
     place = Path(tempfile.mkdtemp(prefix="turboquant-bundle-"))
     try:
         place.chmod(0o755)
-        subprocess.run(["cp", "-a", "--reflink=auto", str(folder), str(place / NAME)], check=True)
-        subprocess.run(["chmod", "-R", "a+rX,a-w", str(place / NAME)], check=True)
+        subprocess.run(["cp", "-a", "--reflink=auto", str(folder), str(place / name)], check=True)
+        subprocess.run(["chmod", "-R", "a+rX,a-w", str(place / name)], check=True)
         home = place / "home"
         home.mkdir()
         for own in (home, place):
             if os.geteuid() == 0 and own is home:
                 os.chown(own, NOBODY, NOBODY)
         place.chmod(0o1777)
-        found = Machine(place / NAME / NAME, home, display)
+        found = Machine(place / name / NAME, home, display)
         try:
             yield found
         finally:
