@@ -1,10 +1,10 @@
 """Tokens a second of whole generation, caches taking turns of a few steps: for machines whose speed drifts.
 
-    python -m tests.benchmarks.generation_turns [tokens,...] [scheme,...]
+    python -m tests.benchmarks.generation_turns [tokens,...] [scheme,...] [turns]
 
 The random model of `bench --model`. `bench` gives each scheme whole rounds, between which a shared processor may
 change its pace by half. All caches are held at once. A step is what the processor builds, submits to MLX, and how long
-it then waits for the step before.
+it then waits for the step before; those that pack stand by themselves. Then a later turn's prompt of 512 tokens.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import mlx.core as mx
 import numpy as np
 
 from turboquant import bench_model
+from turboquant.segments import Buffer
 
 TURNS, TURN = 16, 8
+PROMPT, PROMPTS = mx.zeros((1, 512), mx.int32), 5
+NOTHING = Buffer()
 
 
 class Generation:
@@ -26,42 +29,64 @@ class Generation:
         self.model, self.caches = model, bench_model._filled(model, scheme, tokens)
         self.token = self._next(mx.array([[1]]))
         self.times: list[tuple[float, float, float]] = []  # seconds: build, submit, wait
+        self.packed: list[bool] = []  # whether a step packed
+        self.prompts: list[float] = []  # seconds
 
     def _next(self, token: mx.array) -> mx.array:
         return mx.argmax(self.model(token, cache=self.caches)[:, -1], axis=-1)[None]
 
+    def _body(self) -> int:
+        return getattr(self.caches[0], "body_values", NOTHING).count
+
     def steps(self, count: int) -> None:
         for _ in range(count):
-            begin = time.perf_counter()
+            body, begin = self._body(), time.perf_counter()
             token = self._next(self.token)
             built = time.perf_counter()
             mx.async_eval(token)
             submitted = time.perf_counter()
             self.token.item()
             self.times.append((built - begin, submitted - built, time.perf_counter() - submitted))
+            self.packed.append(self._body() > body)
             self.token = token
         mx.eval(self.token)
+
+    def prompt(self) -> None:
+        begin = time.perf_counter()
+        mx.eval(self.model(PROMPT, cache=self.caches))
+        self.prompts.append(time.perf_counter() - begin)
+        for cache in self.caches:
+            cache.trim(PROMPT.shape[1])
 
 
 def main() -> None:
     lengths = [int(n) for n in (sys.argv[1] if len(sys.argv) > 1 else "512,8192,32768").split(",")]
     schemes = (sys.argv[2] if len(sys.argv) > 2 else "turbo4,turbo2,none").split(",")
+    turns = int(sys.argv[3]) if len(sys.argv) > 3 else TURNS
     model = bench_model.random_model()
     for tokens in lengths:
         runs = {name: Generation(model, name, tokens) for name in (bench_model.MLX_LM, *schemes)}
         for run in runs.values():
             run.steps(4)
             run.times.clear()
-        for _ in range(TURNS):
+            run.packed.clear()
+        for _ in range(turns):
             for run in runs.values():
                 run.steps(TURN)
-        base = np.array(runs[bench_model.MLX_LM].times).sum(axis=1)
+        for _ in range(PROMPTS):
+            for run in runs.values():
+                run.prompt()
+        base = runs[bench_model.MLX_LM]
+        plain = np.array(base.times).sum(axis=1)
         for name, run in runs.items():
-            times = np.array(run.times)
+            times, packed = np.array(run.times), np.array(run.packed)
             whole, parts = times.sum(axis=1), np.median(times, axis=0) * 1e6
+            prompt = float(np.median(run.prompts))
             print(
-                f"{tokens} tokens, {name}: {1 / whole.mean():.1f} tokens/s, relative {base.mean() / whole.mean():.3f}, "
-                f"of the median {np.median(base) / np.median(whole):.3f}; build, submit, wait {parts.round()} us",
+                f"{tokens} tokens, {name}: {1 / whole.mean():.1f} tokens/s, x{plain.mean() / whole.mean():.3f}, "
+                f"of the median x{np.median(plain) / np.median(whole):.3f}; build, submit, wait {parts.round()} us; "
+                f"packing {(whole[packed] * 1e3).round(1)} ms; a prompt {prompt * 1e3:.1f} ms, "
+                f"x{prompt / np.median(base.prompts):.2f}",
                 flush=True,
             )
 

@@ -1,10 +1,11 @@
 """The GPU kernels on a real GPU: right, and how fast beside MLX's own attention in the same run.
 
-    python tests/benchmarks/gpu_kernels.py [check] [decode] [variants] [shapes] [encode] [prefill] [host] [--quick]
+    python -m tests.benchmarks.gpu_kernels [check] [decode] [goals] [variants] [shapes] [encode] [prefill] [host]
+        [--quick]
 
-from the repository's root with it on PYTHONPATH (no arguments: everything, about five minutes on an H200). Times are
-microseconds a layer: 16 layers with buffers of their own, each layer's output the next one's query as in decoding,
-24 steps submitted asynchronously, the median of several such runs; MLX's attention takes turns with ours.
+No table named: all of them, which takes some ten minutes on an H200. Times are microseconds a layer: 16 layers with
+buffers of their own, each layer's output the next one's query as in decoding, 24 steps submitted asynchronously, the
+median of several such runs; MLX's attention takes turns with ours. gpu_time.py adds what the GPU itself takes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 from statistics import median
 from typing import Any
@@ -20,31 +21,27 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from tests.benchmarks.gpu_steps import (
+    LAYERS,
+    RUNS,
+    TARGET,
+    Everything,
+    Layer,
+    Step,
+    later_prompts,
+    layers,
+    mlx_attention,
+    packing,
+    prepared,
+    through_the_backend,
+)
 from tests.kernels import running, test_results
-from turboquant.backends.decoding import Decoder
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
-from turboquant.backends.verified import Verified
-from turboquant.codec import key_codec, value_codec
-from turboquant.kernels import constants, specs
-from turboquant.kernels.loader import Launcher
 from turboquant.kernels.specs import Geometry, Kernel, Launch, Target
-from turboquant.segments import Buffer, PackedBuffer, Stretches
-from turboquant.split import AnyCodec, SplitCodec, split_key_codec
 
-LAYERS, STEPS = 16, 24
-TARGET: Target = "metal" if mx.metal.is_available() else "cuda"
-RUNS = Launcher(TARGET)
+STEPS = 24
 QUICK = "--quick" in sys.argv
-
-Step = Callable[[], Any]
-
-
-class Everything(Verified):
-    """Trusts every kernel: times must not hold the check at first use."""
-
-    def __contains__(self, name: str) -> bool:
-        return True
 
 
 # ---------------------------------------------------------------------- correctness
@@ -100,136 +97,6 @@ def check() -> None:
         )
 
 
-# ---------------------------------------------------------------------- caches to time
-
-
-class Layer:
-    """One layer's random cache (a uniform random code is a valid one), as the library would hold it, and a query."""
-
-    def __init__(
-        self,
-        tokens: int,
-        dim: int = 128,
-        key_bits: int = 4,
-        value_bits: int = 4,
-        *,
-        kv_heads: int = 8,
-        group: int = 4,
-        length: int = 1,
-        dtype: mx.Dtype = mx.bfloat16,
-        calibration: int = 2,
-        tail: int = 64,
-        split: bool = False,
-        query: mx.array | None = None,
-    ) -> None:
-        raw = mx.float16 if dtype == mx.float32 else dtype
-        body = tokens - tail - 4
-
-        def plain(rows: int, capacity: int) -> Buffer:
-            return _buffer(mx.random.normal((1, kv_heads, capacity, dim)).astype(raw), rows)
-
-        def packed(codec: AnyCodec) -> PackedBuffer:
-            found, capacity = PackedBuffer(codec), body // 256 * 256 + 256
-            words = mx.random.randint(-(2**31), 2**31 - 1, (1, kv_heads, capacity, codec.words)).view(mx.uint32)
-            norms = mx.random.uniform(1, 2, (1, kv_heads, capacity)).astype(mx.float16)
-            if isinstance(codec, SplitCodec):
-                high, low = (mx.random.randint(110, 150, norms.shape) for _ in range(2))
-                norms = ((high << 8) | low).astype(mx.uint16)
-            found.words, found.norms = _buffer(words, body), _buffer(norms, body)
-            return found
-
-        starts = tuple(range(0, body, max(512, body // 40))) if calibration else ()
-        self.stretches = Stretches(
-            plain(4, 4),
-            plain(4, 4),
-            packed((split_key_codec if split else key_codec)(dim, key_bits))
-            if key_bits
-            else plain(body, body // 256 * 256 + 256),
-            packed(value_codec(dim, value_bits)),
-            plain(tail, tail // 128 * 128 + 128),
-            plain(tail, tail // 128 * 128 + 128),
-            mx.random.normal((1, kv_heads, len(starts), dim)).astype(mx.float16) if calibration else None,
-            starts,
-            mx.random.uniform(0.5, 2, (1, kv_heads, dim)).astype(mx.float16) if calibration > 1 else None,
-            mx.argsort(mx.random.uniform(shape=(1, kv_heads, dim)), axis=-1).astype(mx.uint16) if split else None,
-        )
-        self.query = mx.random.normal((1, kv_heads * group, length, dim)).astype(dtype) if query is None else query
-        held = [getattr(self.stretches, field.name) for field in fields(self.stretches)]
-        mx.eval(self.query, *[a for a in held if isinstance(a, mx.array)])
-        mx.eval(*[a for b in held if isinstance(b, Buffer | PackedBuffer) for a in b.arrays()])
-
-
-def _buffer(array: mx.array, count: int) -> Buffer:
-    found = Buffer()
-    found.array, found.count = array, count
-    return found
-
-
-def layers(tokens: int, **kind: Any) -> list[Layer]:
-    first = Layer(tokens, **kind)
-    return [first, *(Layer(tokens, query=first.query, **kind) for _ in range(LAYERS - 1))]
-
-
-def prepared(given: Sequence[Layer], splits: int = 0, **changes: Any) -> Step:
-    """A decode step over the layers with inputs at hand: what the GPU and MLX take, nothing of our own Python."""
-    decoder = Decoder(RUNS)
-    calls = []
-    for layer in given:
-        found = decoder.prepare(layer.query, layer.stretches, layer.query.shape[-1] ** -0.5, None)
-        assert found is not None
-        call, inputs = found
-        spec = replace(call.spec, **changes)
-        named = dict(zip(call.inputs, inputs, strict=True))
-        count = 1 if spec.single else splits or spec.splits(1, layer.stretches.body_values.count)
-        values = np.array(named["dims"])
-        values[6] = count
-        named["dims"] = mx.array(values)
-        if spec.joined:
-            named["tickets"] = mx.zeros((max(spec.tickets(1), 64),), mx.int32)
-        built = decoder.call(spec, 1, count)
-        calls.append((built.function, [named[name] for name in built.inputs]))
-    mx.eval(*[inputs for _, inputs in calls])
-
-    def step() -> mx.array:
-        query = given[0].query
-        for function, inputs in calls:
-            query = function(query, *inputs[1:])[0]
-        return query
-
-    return step
-
-
-def through_the_backend(given: Sequence[Layer]) -> Step:
-    """The same step as a model would take it, GpuBackend.attend and all."""
-    backend = GpuBackend(RUNS, Everything(None))
-    scale = given[0].query.shape[-1] ** -0.5
-
-    def step() -> mx.array:
-        query = given[0].query
-        for layer in given:
-            query = backend.attend(query, layer.stretches, scale, None, None)
-        return query
-
-    return step
-
-
-def mlx_attention(tokens: int, dim: int = 128, kv_heads: int = 8, group: int = 4, length: int = 1) -> Step:
-    query = mx.random.normal((1, kv_heads * group, length, dim)).astype(mx.bfloat16)
-    mask = "causal" if length > 1 else None
-    keys, values = (
-        [mx.random.normal((1, kv_heads, tokens, dim)).astype(mx.bfloat16) for _ in range(LAYERS)] for _ in range(2)
-    )
-    mx.eval(query, keys, values)
-
-    def step() -> mx.array:
-        out = query
-        for k, v in zip(keys, values, strict=True):
-            out = mx.fast.scaled_dot_product_attention(out, k, v, scale=dim**-0.5, mask=mask)
-        return out
-
-    return step
-
-
 def race(candidates: dict[str, Step], rounds: int = 7) -> dict[str, float]:
     """Microseconds a layer of each candidate; they take turns."""
     times: dict[str, list[float]] = {name: [] for name in candidates}
@@ -249,20 +116,25 @@ def race(candidates: dict[str, Step], rounds: int = 7) -> dict[str, float]:
     return {name: median(values) for name, values in times.items()}
 
 
-def show(title: str, us: dict[str, float], base: str = "mlx") -> None:
-    print(f"{title}: " + "  ".join(_cell(name, value, us.get(base)) for name, value in us.items()), flush=True)
-
-
-def _cell(name: str, value: float, base: float | None) -> str:
-    return f"{name} {value:.1f}" + (f" (x{value / base:.2f})" if base and value != base else "")
+MEASURES: dict[str, Callable[[dict[str, Step]], dict[str, float]]] = {"": race}
 
 
 def attempt(title: str, make: Callable[[], dict[str, Step]]) -> None:
-    """One line of the table; a variant that can't be launched says so and the next one follows."""
+    """A line of the table for each measure; a variant that can't be launched says so and the next one follows."""
     try:
-        show(title, race(make()))
+        steps = make()
+        for name, measure in MEASURES.items():
+            print(f"{title}{name}: {_cells(measure(steps))}", flush=True)
     except (RuntimeError, ValueError, AssertionError) as error:
         print(f"{title}: FAILED {str(error)[:300]}", flush=True)
+
+
+def _cells(us: dict[str, float]) -> str:
+    base = us.get("mlx")
+    return "  ".join(
+        f"{name} {value:.1f}" + (f" (x{value / base:.2f})" if base and name != "mlx" else "")
+        for name, value in us.items()
+    )
 
 
 # ---------------------------------------------------------------------- tables
@@ -314,85 +186,44 @@ def variants() -> None:
             attempt(f"{name} T={tokens}", candidates)
 
 
+def goals() -> None:
+    """What is promised of other schemes and head dims, relative to turbo4 with 128; keys as a cache has them, too."""
+    kinds: list[dict[str, Any]] = [
+        {"key_bits": b, "value_bits": b, "split": s} for b in (4, 3, 2) for s in (False, True)
+    ]
+    kinds += [{"key_bits": 0, "calibration": 0}, {"dim": 64}, {"dim": 256}]
+    for tokens, kind in product((16384, 65536, 131072), kinds):
+        attempt(f"{kind} T={tokens}", partial(beside_mlx, tokens, kind))
+
+
 def shapes() -> None:
     """Other schemes, head dims, groups, rows."""
-    kinds: list[dict[str, Any]] = [
-        {"key_bits": k, "value_bits": v} for k, v in ((4, 4), (3, 3), (2, 2), (4, 2), (8, 8), (8, 4), (0, 4), (0, 2))
-    ]
-    kinds += [{"key_bits": b, "value_bits": b, "split": True} for b in (4, 3, 2)]
-    kinds += [{"dim": d} for d in (64, 80, 96, 112, 192, 256)]
+    kinds: list[dict[str, Any]] = [{"key_bits": k, "value_bits": v} for k, v in ((4, 2), (8, 8), (8, 4))]
+    kinds += [{"key_bits": 0, "value_bits": 2, "calibration": 0}]
+    kinds += [{"dim": d} for d in (80, 96, 112, 192)]
     kinds += [{"dim": 64, "key_bits": 3, "value_bits": 3}, {"dim": 256, "key_bits": 3, "value_bits": 3}]
     kinds += [{"group": 1}, {"group": 7, "kv_heads": 4}, {"group": 8, "kv_heads": 4}, {"length": 4}]
     for kind, tokens in product(kinds, (4096, 16384) if QUICK else (4096, 16384, 65536)):
-        calibration = 0 if kind.get("key_bits") == 0 else 2
-        given = layers(tokens, calibration=calibration, **kind)
-        plain = {name: value for name, value in kind.items() if not name.endswith("bits") and name != "split"}
+        attempt(f"{kind} T={tokens}", partial(beside_mlx, tokens, kind))
 
-        def candidates(
-            given: list[Layer] = given, tokens: int = tokens, plain: dict[str, Any] = plain
-        ) -> dict[str, Step]:
-            return {"mlx": mlx_attention(tokens, **plain), "ours": prepared(given)}
 
-        attempt(f"{kind} T={tokens}", candidates)
+def beside_mlx(tokens: int, kind: dict[str, Any]) -> dict[str, Step]:
+    plain = {name: value for name, value in kind.items() if name in ("dim", "kv_heads", "group", "length")}
+    return {"mlx": mlx_attention(tokens, **plain), "ours": prepared(layers(tokens, **kind))}
 
 
 def encode() -> None:
     """A flushed block of 64 tokens, keys and values of 8 heads; and a whole prompt at the transition."""
-    for (key_bits, value_bits), trials, dim in product(((4, 4), (3, 3), (2, 2), (8, 8)), (1, 8), (128,)):
-        for tokens in (64, 16384):
-            if (key_bits == 8 and trials > 1) or (tokens > 64 and QUICK):
-                continue
-            parts = (
-                replace(constants.part(key_codec(dim, key_bits)), trials=trials),
-                replace(constants.part(value_codec(dim, value_bits)), trials=trials),
-            )
-            kernel = specs.encode_pair(*parts, "bfloat16", 2)
-            how = specs.encode_pair_launch(*parts, 8 * tokens)
-            rows = [mx.random.normal((1, 8, tokens, dim)).astype(mx.bfloat16) for _ in range(2 * LAYERS)]
-            calibration = [mx.random.uniform(0.5, 1, (1, 8, dim)).astype(mx.float16) for _ in range(2)]
-            fixed = [
-                constants.integers(8 * tokens, tokens),
-                constants.encoding_array(key_codec(dim, key_bits)),
-                constants.encoding_array(value_codec(dim, value_bits)),
-                *calibration,
-            ]
-            mx.eval(rows, fixed)
-
-            def step(
-                kernel: Kernel = kernel, how: Launch = how, rows: list[mx.array] = rows, fixed: list[mx.array] = fixed
-            ) -> list[mx.array]:
-                return [RUNS(kernel, how, [rows[2 * i], rows[2 * i + 1], *fixed])[0] for i in range(LAYERS)]
-
-            attempt(f"encode turbo{key_bits} trials={trials} {tokens} tokens", lambda s=step: {"K+V": s})
+    kinds = [(bits, split) for bits in (4, 3, 2, 8) for split in (False, True) if not (split and bits == 8)]
+    for tokens in (64,) if QUICK else (64, 16384):
+        steps = {f"{bits} bits{' split' if split else ''}": packing(tokens, bits, split) for bits, split in kinds}
+        attempt(f"encode {tokens} tokens", steps.copy)
 
 
 def prefill() -> None:
     """A later turn: 512 new tokens over 8k packed ones, beside the same over plain keys and values."""
-    tokens, rows, dim, kv_heads, group = 8192, 512, 128, 8, 4
-    for key_bits, value_bits in ((4, 4), (3, 3), (0, 4)):
-        given = [
-            Layer(tokens, dim, key_bits, value_bits, calibration=2 if key_bits else 0, tail=rows) for _ in range(LAYERS)
-        ]
-        query = mx.random.normal((1, kv_heads * group, rows, dim)).astype(mx.bfloat16)
-        keys, values = (
-            [mx.random.normal((1, kv_heads, tokens, dim)).astype(mx.bfloat16) for _ in range(LAYERS)] for _ in range(2)
-        )
-        mx.eval(query, keys, values)
-        backend = GpuBackend(RUNS, Everything(None))
-
-        def ours(given: list[Layer] = given, query: mx.array = query, backend: GpuBackend = backend) -> mx.array:
-            out = query
-            for layer in given:
-                out = backend.attend(out, layer.stretches, dim**-0.5, "causal", None)
-            return out
-
-        def plain(query: mx.array = query, keys: list[mx.array] = keys, values: list[mx.array] = values) -> mx.array:
-            out = query
-            for k, v in zip(keys, values, strict=True):
-                out = mx.fast.scaled_dot_product_attention(out, k, v, scale=dim**-0.5, mask="causal")
-            return out
-
-        attempt(f"prefill 512 over 8k turbo{key_bits}v{value_bits}", lambda p=plain, o=ours: {"mlx": p, "ours": o})
+    kinds = [(4, 4, False), (4, 4, True), (3, 3, False), (2, 2, True), (0, 4, False)]
+    attempt("prefill 512 over 8k", partial(later_prompts, 8192, 512, kinds))
 
 
 def host() -> None:
@@ -409,7 +240,7 @@ def host() -> None:
 def main() -> None:
     mx.set_default_device(mx.gpu)
     mx.random.seed(1)
-    tables = {f.__name__: f for f in (check, decode, host, encode, prefill, shapes, variants)}
+    tables = {f.__name__: f for f in (check, decode, goals, host, encode, prefill, shapes, variants)}
     wanted = [name for name in sys.argv[1:] if name in tables] or list(tables)
     print(f"{mx.device_info().get('device_name')}, MLX {mx.__version__}, {TARGET}", flush=True)  # type: ignore[attr-defined]
     for name in wanted:
