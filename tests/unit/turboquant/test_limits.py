@@ -114,14 +114,16 @@ def test_a_large_key_bias_is_borne(pairs: str, starter: Any, texts: dict[str, li
     assert off.kld > 10 * on.kld, "otherwise nothing was at stake"
 
 
-@pytest.mark.long
-def test_lines_are_copied_as_exactly_as_uncompressed(starter: Any) -> None:
-    """Two hundred lines of JSON that a model repeats: what a cache has lost shows in the copy, more so with length."""
+@pytest.mark.parametrize(
+    ("count", "copied", "last"),
+    [pytest.param(60, 320, 128, marks=pytest.mark.slow), pytest.param(200, 1024, 192, marks=pytest.mark.long)],
+)
+def test_lines_are_copied_as_exactly_as_uncompressed(starter: Any, count: int, copied: int, last: int) -> None:
+    """Lines of JSON that a model repeats: what a cache has lost shows in the copy, more so with length."""
     lines = [f'{{"id": {n * 7919 % 1000}, "name": "{name}"}}' for n in range(70) for name in ("Anna", "Ben", "Cleo")]
-    ids = starter[1].encode("\n".join(lines[:200]) + "\n")
-    half = len(ids)
+    ids = starter[1].encode("\n".join(lines[:count]) + "\n")
     variants = [Variant(parse(name)) for name in ("none", "turbo4", "turbo0v4")]
-    found = evaluate(starter[0], [ids + ids], half + 64, 0, variants, contexts=[half + 1024], last=192)
+    found = evaluate(starter[0], [ids + ids], len(ids) + 64, 0, variants, contexts=[len(ids) + copied], last=last)
     none, *packed = found
     assert none.top1 == 1
     assert none.ppl < 1.3, "otherwise nothing is copied"
