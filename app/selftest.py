@@ -49,9 +49,10 @@ class Step:
 
 
 def main(as_json: bool = False, report: Path | None = None) -> int:
-    """Run every check and say what became of it: on stdout, and in the file `report`. The exit status: 0 if all passed.
+    """Run every check and say what became of it: on stdout, and in the file `report`. The exit status: 0 if all passed
+    and the report is there.
 
-    Without a stdout only the file is written.
+    Without a stdout, and where nobody reads it, only the file is written.
     """
     starter = _starter()
     before = dict(os.environ)
@@ -72,7 +73,11 @@ def main(as_json: bool = False, report: Path | None = None) -> int:
     _say(document if as_json else words + "\n")
     if report is not None:
         lines = "".join(_line(step) + "\n" for step in steps)
-        paths.write_atomic(report, (document if as_json else f"{lines}{words}\n").encode())
+        try:
+            paths.write_atomic(report, (document if as_json else f"{lines}{words}\n").encode())
+        except OSError as error:
+            print(f"The report can't be written to {report}: {error.strerror or error}.", file=sys.stderr)
+            return 1
     return 0 if passed else 1
 
 
@@ -103,8 +108,11 @@ def _line(step: Step) -> str:
 
 def _say(text: str) -> None:
     if sys.stdout is not None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError:  # whoever read it has gone, or its disk is full: Python would try once more at its end
+            sys.stdout = None
 
 
 def _machine() -> dict[str, object]:

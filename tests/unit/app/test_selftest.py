@@ -71,6 +71,40 @@ def test_without_a_stdout_the_file_is_written(
     assert (tmp_path / "report.txt").read_text().endswith("Everything works.\n")
 
 
+def test_a_reader_that_has_gone_ends_nothing(tmp_path: Path) -> None:
+    """`--selftest | head -1`, and a full disk."""
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom app import selftest\n"
+        "selftest._starter = lambda: None\n"
+        "step = selftest.Step('a check', True, 1.0, 'fine')\n"
+        "selftest.run = lambda starter: (step for number in range(9))\n"
+        "sys.exit(selftest.main(report=Path(sys.argv[1])))\n"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = [os.open("/dev/full", os.O_WRONLY)] if os.path.exists("/dev/full") else []
+    for number, stdout in enumerate([writer, *full]):
+        report = tmp_path / f"report-{number}.txt"
+        command = [sys.executable, "-c", script, str(report)]
+        done = subprocess.run(command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(stdout)
+
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(report.read_text().splitlines()) == 10
+
+
+def test_a_report_that_cant_be_written_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], turboquant_home: Path, tmp_path: Path
+) -> None:
+    _steps(monkeypatch)
+
+    assert selftest.main(report=tmp_path / "nowhere" / "report.txt") == 1
+
+    told = capsys.readouterr()
+    assert told.out.endswith("Everything works.\n")
+    assert f"can't be written to {tmp_path}/nowhere/report.txt: No such file or directory." in told.err
+
+
 def test_families_that_dont_load_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(support, "families", lambda: frozenset({"llama", "olmo"}))  # olmo ends the program
 
