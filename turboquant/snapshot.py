@@ -120,10 +120,17 @@ def read_header(path: Path | str) -> dict[str, Any]:
         return _header(file)
 
 
-def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str | None = None) -> Snapshot:
+def load(
+    path: Path | str,
+    model: Module,
+    fingerprint: str,
+    scheme: Scheme | str | None = None,
+    max_kv_size: int | None = None,
+) -> Snapshot:
     """Caches for `model` from a file whose checksum, fingerprint, scheme (where given) and codecs agree.
 
-    Raises SnapshotDamaged or SnapshotMismatch, and leaves the file as it is.
+    `max_kv_size`: what `make_cache` was given for the caches in the file. Raises SnapshotDamaged or SnapshotMismatch,
+    and leaves the file as it is.
     """
     path = Path(path)
     with _opened(path) as file:
@@ -133,7 +140,7 @@ def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str
             raise SnapshotMismatch("The cache file was made by another model.")
         wanted = header["scheme"] if scheme is None else parse(scheme).name
         try:
-            caches = _caches(header, model, file)
+            caches = _caches(header, make_cache(model, header["scheme"], max_kv_size=max_kv_size), file)
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             # a sound checksum over nonsense: written by something else, or on purpose
             raise SnapshotDamaged(f"The cache file's header doesn't describe a cache ({error!r}).") from error
@@ -143,8 +150,8 @@ def load(path: Path | str, model: Module, fingerprint: str, scheme: Scheme | str
     return Snapshot(caches, header["tokens"], wanted)
 
 
-def _caches(header: dict[str, Any], model: Module, file: BinaryIO) -> list[Any]:
-    caches, layers = make_cache(model, header["scheme"]), header["layers"]
+def _caches(header: dict[str, Any], caches: list[Any], file: BinaryIO) -> list[Any]:
+    layers = header["layers"]
     if len(layers) != len(caches):
         raise SnapshotMismatch(f"The cache file has {len(layers)} layers, the model {len(caches)}.")
     restored = [_restore(cache, layer, file) for cache, layer in zip(caches, layers, strict=True)]

@@ -254,7 +254,7 @@ def test_trim_prompt_cache_trims_all_layers_or_none(gemma: Any) -> None:
     assert trim_prompt_cache([], 2) == 0
 
 
-def test_a_size_limit_keeps_the_first_tokens() -> None:
+def test_a_size_limit_keeps_the_first_tokens(tmp_path: Path) -> None:
     """mlx-lm's max_kv_size: a window in every layer that the first 4 tokens never leave."""
     model = families.tiny("qwen2")
     ours, exact = turboquant.make_cache(model, "turbo8", max_kv_size=512), make_prompt_cache(model, 512)
@@ -264,3 +264,8 @@ def test_a_size_limit_keeps_the_first_tokens() -> None:
     assert {(c.window, c.keep, c.first_keys.count, c.packing) for c in ours} == {(512, 4, 4, True)}
     assert {c.size() for c in ours} == {512}
     assert report.measure(ours).used_bytes < 0.8 * report.measure(ours).fp16_bytes
+    snapshot.save(tmp_path / "c", ours, list(range(540)), "")
+    with pytest.raises(SnapshotMismatch, match="window"):
+        snapshot.load(tmp_path / "c", model, "")
+    again = snapshot.load(tmp_path / "c", model, "", max_kv_size=512).caches
+    assert mx.array_equal(*(model(mx.array([[7]]), cache=caches) for caches in (ours, again)))
