@@ -657,10 +657,6 @@
 <context>
     <name>CrashNotice</name>
     <message>
-        <source>TurboQuant Chat</source>
-        <translation>TurboQuant Chat</translation>
-    </message>
-    <message>
         <source>The program ended unexpectedly.</source>
         <translation>Das Programm endete unerwartet.</translation>
     </message>
@@ -1086,6 +1082,10 @@
     <message>
         <source>Predicted: weights, work space and cache together, by context. Longest: the context for which the memory that is free now suffices.</source>
         <translation>Vorhergesagt: Gewichte, Arbeitsspeicher und Cache zusammen, je Kontext. Längster: der Kontext, für den der jetzt freie Speicher reicht.</translation>
+    </message>
+    <message>
+        <source>cache with {0} at {1}</source>
+        <translation>Cache mit {0} bei {1}</translation>
     </message>
 </context>
 <context>
@@ -1792,8 +1792,20 @@
 <context>
     <name>MemoryBar</name>
     <message>
-        <source>Grey: in use, or kept for other programs. Blue: this model, {0}. Pale: its cache, {1}.</source>
-        <translation>Grau: belegt oder für andere Programme freigehalten. Blau: dieses Modell, {0}. Blass: sein Cache, {1}.</translation>
+        <source>in use or reserved</source>
+        <translation>belegt oder reserviert</translation>
+    </message>
+    <message>
+        <source>this model</source>
+        <translation>dieses Modell</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>frei</translation>
+    </message>
+    <message>
+        <source>missing</source>
+        <translation>fehlt</translation>
     </message>
 </context>
 <context>
@@ -1828,6 +1840,14 @@
     <message>
         <source>all tokens still raw</source>
         <translation>alle Token noch roh</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>gemessen</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>vorhergesagt</translation>
     </message>
 </context>
 <context>
@@ -2218,6 +2238,21 @@
     </message>
 </context>
 <context>
+    <name>Question</name>
+    <message>
+        <source>TurboQuant Chat</source>
+        <translation>TurboQuant Chat</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+</context>
+<context>
     <name>ReplySettings</name>
     <message>
         <source>{0} chosen by you</source>
@@ -2301,10 +2336,6 @@
 </context>
 <context>
     <name>Resuming</name>
-    <message>
-        <source>TurboQuant Chat</source>
-        <translation>TurboQuant Chat</translation>
-    </message>
     <message>
         <source>Load {0}</source>
         <translation>{0} laden</translation>
@@ -2426,6 +2457,13 @@
     <message>
         <source>Measured on {0}, {1} texts, {2} tokens, version {3}; other models differ.</source>
         <translation>Gemessen mit {0}, {1} Texten, {2} Token, Version {3}; andere Modelle weichen ab.</translation>
+    </message>
+</context>
+<context>
+    <name>SearchField</name>
+    <message>
+        <source>Clear</source>
+        <translation>Leeren</translation>
     </message>
 </context>
 <context>

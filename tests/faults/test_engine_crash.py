@@ -77,10 +77,10 @@ def test_the_next_start_explains_and_loads_nothing(
     try:
         box = window.resuming.box
         assert box is not None
-        assert box.text().startswith(
+        assert box.text.startswith(
             "The program ended unexpectedly while Tiny-1B was writing a reply in “hello the hello"
         )
-        assert "no model was loaded" in box.informativeText()
+        assert "no model was loaded" in box.details
         assert window.chat.model is None
         assert not window.models.loading
         (reply,) = [item for item in window.transcript.items() if isinstance(item, ReplyView)]
@@ -122,8 +122,8 @@ def test_a_saved_cache_that_ended_the_program_goes(qtbot: QtBot, turboquant_home
     window, engine = open_window()
     assert not file.exists()
     assert window.resuming.box is not None
-    assert "saved cache of “Old” was read for Tiny-1B" in window.resuming.box.text()
-    assert "removed" in window.resuming.box.informativeText()
+    assert "saved cache of “Old” was read for Tiny-1B" in window.resuming.box.text
+    assert "removed" in window.resuming.box.details
     assert window.resuming.other is not None
     window.resuming.other.click()
     assert window.pages.on_models

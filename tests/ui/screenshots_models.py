@@ -91,8 +91,8 @@ def play(scene: Scene) -> None:
     QTest.qWait(50)
     window.downloads_button.card.rows[QWEN].files_button.setChecked(True)
     QTest.qWait(50)
-    shoot_over(scene, "downloads", window.downloads_button.card)
-    window.downloads_button.card.close()
+    scene.shoot("downloads")
+    window.downloads_button.card.close_card()
     window.on_models()
     hint = "Check the connection. Installed models work without it."
     hub.offline = HubError("The hub can't be reached: no network.", hint, kind="offline")

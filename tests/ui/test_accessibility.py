@@ -191,7 +191,7 @@ def test_the_popovers(bench: Bench) -> None:
     card = bench.window.downloads_button.card
     assert card.isVisible()
     assert all(entry.name for entry in heard(card)), heard(card)
-    card.close()
+    card.close_card()
     bench.engine.refused.add("/models/Big-70B")
     bench.window.load_model("/models/Big-70B")
     bench.rest()

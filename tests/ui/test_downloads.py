@@ -318,7 +318,7 @@ def test_a_load_that_does_not_fit_offers_what_would(bench: Bench) -> None:
     bench.rest()
     box = bench.window.guard.box
     assert box is not None
-    assert "42.0 GB" in box.text()
+    assert "42.0 GB" in box.text
     assert bench.chat.model is not None
     assert bench.chat.model.path == MODEL, "what was loaded stayed"
     # 9.3 GB free, 8.9 GB of weights, 0.3 GB of work space: 0.1 GB of cache at 100 kB a token over 7.11

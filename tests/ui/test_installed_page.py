@@ -12,13 +12,14 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import hub_events as hv
 from app import paths
 from app.events import JudgeFit, LoadModel
 from app.ui.models.model_list import Entry
+from app.ui.shared.question import Question
 from tests.engine_kit import make_model
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import fit
@@ -89,9 +90,9 @@ def answer(monkeypatch: pytest.MonkeyPatch, words: str) -> list[str]:
 
     def press() -> None:
         box = QApplication.activeModalWidget()
-        assert isinstance(box, QMessageBox)
-        asked.append(f"{box.text()} {box.informativeText()}")
-        next(b for b in box.buttons() if b.text().strip("&") == words).click()
+        assert isinstance(box, Question)
+        asked.append(f"{box.text} {box.details}")
+        next(b for b in box.findChildren(QAbstractButton) if b.text() == words).click()
 
     QTimer.singleShot(0, press)
     return asked

@@ -65,7 +65,7 @@ PAINTED = (
     "text.text_pane",
     "shared.notice_bar",
     "memory.memory_chart",
-    "memory.memory_panel",
+    "memory.engagement",
     "memory.scheme_picker",
     "conversations.conversation_list",
     "transcript.sections",

@@ -81,7 +81,7 @@ def test_discarding_one_and_all(bench: Bench) -> None:
     assert [row[0][:3] for row in rows(bench)] == ["thr", "one"]
     shown.discard_all.click()
     assert shown.box is not None
-    assert "text of every conversation is kept" in shown.box.informativeText()
+    assert "text of every conversation is kept" in shown.box.details
     (yes,) = [button for button in shown.box.findChildren(QPushButton) if button.text() == "Discard all"]
     yes.click()
     bench.rest()

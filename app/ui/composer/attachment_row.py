@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -41,7 +41,6 @@ class Chip(QWidget):
         self._figures = small_label("", self)
         self.remove = QToolButton(self)
         self.remove.setProperty("role", "quiet")
-        self.remove.setIconSize(QSize(14, 14))
         self.remove.setToolTip(formats.tip(self.tr("Take {0} away").format(attachment.name)))
         self.remove.setAccessibleName(self.remove.toolTip())
         self.remove.clicked.connect(self.removed)
@@ -78,7 +77,7 @@ class Chip(QWidget):
 
     def on_theme_changed(self) -> None:
         colors = theme.colors()
-        self._icon.setPixmap(theme.icon("file", colors.muted).pixmap(16, 16))
+        self._icon.setPixmap(theme.icon("file", colors.muted).pixmap(theme.sized(16)))
         self.remove.setIcon(theme.icon("close", colors.muted))
         self.update()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.library.records import Conversation
@@ -74,7 +74,6 @@ class Sidebar(QWidget):
         self.models = QToolButton(self)
         self.models.setText(f" {self.tr('Models')}")
         self.models.setAccessibleName(self.tr("Models"))
-        self.models.setIconSize(QSize(18, 18))
         self.models.setProperty("role", "place")
         self.models.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.models.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QMessageBox,
     QProgressBar,
     QPushButton,
     QTreeWidget,
@@ -25,6 +24,7 @@ from app.library.records import StoredCache
 from app.ui.conversations.storage import Storage
 from app.ui.shared import formats
 from app.ui.shared.cards import small_label
+from app.ui.shared.question import Question
 
 ID_ROLE = Qt.ItemDataRole.UserRole
 CHOICES = tuple(size * 1_000_000_000 for size in (1, 2, 4, 8, 16, 32, 64))
@@ -36,7 +36,7 @@ class StoragePage(QWidget):
         super().__init__(parent)
         self._storage = storage
         self._files: list[StoredCache] = []
-        self.box: QMessageBox | None = None
+        self.box: Question | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
@@ -167,17 +167,12 @@ class StoragePage(QWidget):
             self._storage.discard(conversation)
 
     def on_discard_all(self) -> None:
-        self.box = box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setText(self.tr("Discard all saved caches?"))
         words = self.tr(
             "{0} become free. The text of every conversation is kept; going on with one reads it again first."
         )
-        box.setInformativeText(words.format(formats.data_size(self._total())))
-        yes = box.addButton(self.tr("Discard all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        yes.clicked.connect(self._storage.discard_all)
-        box.finished.connect(box.deleteLater)
+        words = words.format(formats.data_size(self._total()))
+        self.box = box = Question(self, self.tr("Discard all saved caches?"), words)
+        box.add_button(self.tr("Discard all"), destroys=True).clicked.connect(self._storage.discard_all)
         box.open()
 
 

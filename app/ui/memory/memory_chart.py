@@ -20,6 +20,7 @@ from app.ui.shared import formats, theme
 # Fewer tokens than this stay raw even at rest: nothing fills a block beside the first and the newest ones.
 SHORT_TOKENS = 100
 LABEL_SCALE = 0.8
+HEIGHT = 268
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,10 @@ class MemoryChart(QWidget):
         theme.theme().changed.connect(self.on_theme_changed)
 
     def sizeHint(self) -> QSize:
-        return QSize(300, 268)
+        return QSize(300, theme.at_scale(HEIGHT))
 
     def on_theme_changed(self) -> None:
+        self.updateGeometry()
         self.update()
 
     # ------------------------------------------------------------ content
@@ -173,8 +175,23 @@ class MemoryChart(QWidget):
             width = metrics.horizontalAdvance(words)
             left = scale.x(value) - width / 2
             painter.drawText(QPointF(left, plot.bottom() + height + 2), words)
-        painter.drawText(QRectF(plot.left(), plot.bottom() + height + 7, plot.width(), height),
-                         Qt.AlignmentFlag.AlignHCenter, self.tr("tokens"))  # fmt: skip
+        row = QRectF(plot.left(), plot.bottom() + height + 2 - metrics.ascent(), self.width() - plot.left(), height)
+        painter.drawText(row, Qt.AlignmentFlag.AlignRight, self.tr("tokens"))
+        self._paint_legend(painter, QPointF(plot.left(), plot.bottom() + 2 * height + 8))
+
+    def _paint_legend(self, painter: QPainter, place: QPointF) -> None:
+        """What solid and dashed lines are."""
+        colors, metrics = theme.colors(), self._metrics()
+        solid, dashed = QPen(QColor(colors.accent), 2.2), QPen(QColor(colors.what_if), 1.2)
+        dashed.setDashPattern([4, 3])
+        x, length = place.x(), 1.6 * metrics.height()
+        for pen, words in ((solid, self.tr("measured")), (dashed, self.tr("predicted"))):
+            middle = place.y() - metrics.xHeight() / 2
+            painter.setPen(pen)
+            painter.drawLine(QPointF(x, middle), QPointF(x + length, middle))
+            painter.setPen(QColor(colors.muted))
+            painter.drawText(QPointF(x + length + 6, place.y()), words)
+            x += length + metrics.horizontalAdvance(words) + 20
 
     def _paint_lines(self, painter: QPainter, scale: _Scale) -> None:
         """fp16, the what-if lines, and all their names in the column at the right."""
@@ -273,7 +290,8 @@ class MemoryChart(QWidget):
         self._polyline(painter, pen, line)
         painter.setPen(QPen(QColor(colors.panel), 2))
         painter.setBrush(accent)
-        painter.drawEllipse(line[-1], 4.6, 4.6)
+        radius = 4.6 * theme.theme().scale
+        painter.drawEllipse(line[-1], radius, radius)
 
     def _polyline(self, painter: QPainter, pen: QPen, places: list[QPointF]) -> None:
         painter.setPen(pen)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import psutil
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -19,14 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.events import LayerVerdict, MemorySample
+from app.events import MemorySample
 from app.library.records import StoredCache
+from app.ui.memory.engagement import Engagement, all_raw
 from app.ui.memory.memory_chart import MemoryChart
 from app.ui.memory.scheme_picker import SchemePicker
 from app.ui.shared import formats, theme
 from app.ui.shared.cards import quiet_button, small_label
-
-FIRST_TOKENS = 4
 
 
 class MemoryPanel(QScrollArea):
@@ -67,7 +65,11 @@ class MemoryPanel(QScrollArea):
         row.addWidget(self.used)
         row.addWidget(self.uncompressed, 1, Qt.AlignmentFlag.AlignBottom)
         column.addLayout(row)
-        column.addSpacing(6)
+        self.share = QProgressBar(body)
+        self.share.setTextVisible(False)
+        self.share.setRange(0, 1000)
+        column.addWidget(self.share)
+        column.addSpacing(8)
         column.addWidget(_section(self.tr("Memory of this conversation"), body))
         self.chart = MemoryChart(body)
         column.addWidget(self.chart)
@@ -136,6 +138,7 @@ class MemoryPanel(QScrollArea):
         """A conversation of which nothing is cached."""
         self.used.setText(formats.data_size(0))
         self.uncompressed.setText(self.tr("nothing cached yet"))
+        self._show_share(0, 0)
         self.picker.set_measured(0)
         for label in self._values.values():
             label.setText("–")
@@ -149,20 +152,23 @@ class MemoryPanel(QScrollArea):
         """What the cache took when it was measured last; nothing is heard of it now."""
         self.used.setText(formats.data_size(used_bytes))
         self.uncompressed.setText(self.tr("measured last"))
+        self._show_share(0, 0)
         self.engagement.set_away()
 
     def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
         self.used.setText(formats.data_size(sample.used_bytes))
         self._set("allocated", formats.data_size(sample.allocated_bytes))
-        raw_tokens = sample.tokens if _all_raw(sample) and sample.scheme != "none" else 0
+        raw_tokens = sample.tokens if all_raw(sample) and sample.scheme != "none" else 0
         if raw_tokens:
             self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
         elif sample.scheme == "none":
             self.uncompressed.setText(self.tr("uncompressed"))
         else:
             self.uncompressed.setText(self.tr("of {0} uncompressed").format(formats.data_size(sample.fp16_bytes)))
+        self._show_share(sample.used_bytes, sample.fp16_bytes)
         if sample.used_bytes:
-            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, raw_tokens)
+            sizes = {**dict(sample.predicted), sample.scheme: sample.used_bytes}
+            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, raw_tokens, sizes)
         if context_tokens:
             held, most = formats.count(sample.tokens), formats.count(context_tokens)
             self._set("context", self.tr("{0} of {1}").format(held, most))
@@ -197,6 +203,11 @@ class MemoryPanel(QScrollArea):
     def show_pending(self, text: str, done: int = 0, total: int = 0) -> None:
         """A switch that waits, or the progress of a rebuild; empty hides it."""
         self._pending.show_state(text, done, total)
+
+    def _show_share(self, used_bytes: int, fp16_bytes: int) -> None:
+        """The bar's whole length is what the cache would take uncompressed."""
+        self.share.setValue(round(1000 * used_bytes / fp16_bytes) if fp16_bytes else 0)
+        self.share.setAccessibleName(f"{self.used.text()} {self.uncompressed.text()}")
 
     def _set(self, key: str, text: str) -> None:
         self._values[key].setText(text)
@@ -248,129 +259,3 @@ class _Pending(QWidget):
         self.bar.setValue(done)
         self.bar.setVisible(total > 0)
         self.setVisible(bool(text))
-
-
-class Engagement(QWidget):
-    """ "30 of 30 layers turbo4", or the reasons; which tokens stay raw."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(28, 10, 12, 10)
-        column.setSpacing(3)
-        self.headline = QLabel(self)
-        self.headline.setWordWrap(True)
-        self.detail = small_label("", self)
-        self.detail.setTextFormat(Qt.TextFormat.PlainText)  # a reason may come from a file
-        self.detail.setWordWrap(True)
-        column.addWidget(self.headline)
-        column.addWidget(self.detail)
-        self._layers: Sequence[LayerVerdict] = ()
-        self._sample: MemorySample | None = None
-        self._scheme, self._away = "", False  # while there is no sample; away: there was a cache
-        theme.theme().changed.connect(self.on_theme_changed)
-        self.clear()
-
-    def clear(self, scheme: str = "") -> None:
-        self._layers, self._sample = (), None
-        self._scheme, self._away = scheme, False
-        self._show()
-
-    def set_away(self) -> None:
-        """There is a cache of which nothing is heard now: no model is loaded, or it is at another conversation."""
-        self._away = True
-        self._show()
-
-    def set_layers(self, layers: Sequence[LayerVerdict]) -> None:
-        self._layers = layers
-        self._show()
-
-    def set_sample(self, sample: MemorySample) -> None:
-        self._sample = sample
-        self._show()
-
-    def on_theme_changed(self) -> None:
-        self.update()
-
-    def _show(self) -> None:
-        sample = self._sample
-        tip = ""
-        if sample is None:
-            headline, detail = self._without_sample()
-            self.headline.setText(headline)
-            self.detail.setText(detail)
-        else:
-            if _all_raw(sample) and sample.scheme != "none":
-                self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
-            elif sample.scheme == "none":
-                self.headline.setText(self.tr("{0} layers kept in fp16").format(formats.count(sample.layers_total)))
-            else:
-                self.headline.setText(
-                    self.tr("{0} of {1} layers {2}").format(
-                        formats.count(sample.layers_compressed), formats.count(sample.layers_total), sample.scheme
-                    )
-                )
-            self.detail.setText("\n".join(self._reasons() + self._raw_tokens(sample)))
-        if self._layers:
-            rows = [
-                f"{layer.index + 1}: {layer.scheme or layer.reason}{layer.note and f' ({layer.note})'}"
-                for layer in self._layers
-            ]
-            tip = formats.tip(self.tr("Layers") + "\n" + "\n".join(rows))
-        self.detail.setVisible(bool(self.detail.text()))
-        self.setToolTip(tip)
-        self.update()
-
-    def _without_sample(self) -> tuple[str, str]:
-        if self._away:
-            return self.tr("Not in use at the moment"), self.tr("The next reply goes on from here.")
-        if self._scheme == "none":
-            return self.tr("Nothing is cached yet"), ""
-        return self.tr("Nothing is compressed yet"), self.tr("Layers are compressed at a reply's first token.")
-
-    def _reasons(self) -> list[str]:
-        """Layers that aren't compressed, grouped by reason."""
-        groups: dict[str, int] = {}
-        for layer in self._layers:
-            if layer.scheme is None and layer.reason:
-                groups[layer.reason] = groups.get(layer.reason, 0) + 1
-        return [self.tr("{0}: {1}").format(formats.count(number), reason) for reason, number in groups.items()]
-
-    def _raw_tokens(self, sample: MemorySample) -> list[str]:
-        if sample.scheme == "none" or not sample.raw_tokens:
-            return []
-        if _all_raw(sample):
-            return [self.tr("All {0} tokens are still raw").format(formats.count(sample.raw_tokens))]
-        first = min(FIRST_TOKENS, sample.raw_tokens)
-        return [
-            self.tr("{0} first tokens and {1} pending stay raw").format(
-                formats.count(first), formats.count(sample.raw_tokens - first)
-            )
-        ]
-
-    def dot(self) -> str:
-        """The dot's colour: good when every layer is compressed, a warning when some aren't, grey when none has to."""
-        colors = theme.colors()
-        sample = self._sample
-        if sample is None or sample.scheme == "none" or _all_raw(sample):
-            return colors.what_if
-        return colors.good if sample.layers_compressed == sample.layers_total else colors.warn
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        colors = theme.colors()
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QColor(colors.line))
-            painter.setBrush(QColor(colors.background))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self.dot()))
-            mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            x = self.width() - 21 if mirrored else 13
-            middle = self.headline.geometry().top() + self.headline.fontMetrics().height() / 2
-            painter.drawEllipse(QRectF(x, middle - 4, 8, 8))
-
-
-def _all_raw(sample: MemorySample) -> bool:
-    """A short cache holds only the tokens that always stay raw."""
-    return sample.raw_tokens >= sample.tokens

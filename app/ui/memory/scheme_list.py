@@ -61,8 +61,10 @@ class SchemeList(QWidget):
         upwards = wanted > below and above > below
         height = min(wanted, above if upwards else below)
         y = top.y() - GAP - height if upwards else top.y() + self._anchor.height() + GAP
-        width = self._anchor.width() + 2 * SHADOW
-        self.setGeometry(top.x() - SHADOW, y - SHADOW, width, height + 2 * SHADOW)
+        width = max(self._anchor.width(), min(self.view.sizeHintForColumn(0) + 2 * PADDING, window.width() - 2 * GAP))
+        mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        x = top.x() if mirrored else top.x() + self._anchor.width() - width  # into the window
+        self.setGeometry(x - SHADOW, y - SHADOW, width + 2 * SHADOW, height + 2 * SHADOW)
         self.show()
         self.raise_()
         self.view.setCurrentIndex(self.view.model().index(row, 0))

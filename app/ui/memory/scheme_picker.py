@@ -5,7 +5,7 @@ How close a scheme stays to the uncompressed cache was measured before, on one m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
@@ -16,12 +16,13 @@ from app.events import SchemeOption
 from app.ui.memory.scheme_list import SchemeList
 from app.ui.shared import formats, theme
 from app.ui.shared.painting import saved
+from app.ui.shared.tones import DOT, paint_dot
 
 OPTION_ROLE = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 Source = Literal["measured", "predicted", "raw"]
-GUTTER = 30  # for the tick
-DOT = 7
+GUTTER = 30  # for the tick, at the usual size of text
+LIST_WIDTH = 356  # of the opened list, where the window is that wide
 CLOSE, NEAR = 0.005, 0.03  # nats a token: up to these a dot is green, amber
 
 
@@ -38,6 +39,7 @@ class SchemePicker(QComboBox):
         self._current = ""
         self._measured = 0.0
         self._raw_tokens = 0
+        self._sizes: Mapping[str, int] = {}
         self._list = SchemeList(self.model(), _Delegate(self), self)
         self._list.chosen.connect(self.on_activated)
         self._list.closed.connect(self.on_list_closed)
@@ -59,12 +61,18 @@ class SchemePicker(QComboBox):
         self.setToolTip(formats.tip(self.explain(option)) if isinstance(option, SchemeOption) else "")
         self.update()
 
-    def set_measured(self, ratio: float, raw_tokens: int = 0) -> None:
+    def set_measured(self, ratio: float, raw_tokens: int = 0, sizes: Mapping[str, int] | None = None) -> None:
         """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet. `raw_tokens`: how many are
-        held, as long as none of them is packed.
+        held, as long as none of them is packed. `sizes`: the bytes that this conversation takes with each scheme.
         """
-        self._measured, self._raw_tokens = ratio, raw_tokens
+        self._measured, self._raw_tokens, self._sizes = ratio, raw_tokens, sizes or {}
         self.update()
+        self._list.update()
+
+    def takes(self, option: SchemeOption) -> str:
+        """What this conversation takes with it; empty where that isn't known."""
+        size_bytes = self._sizes.get(option.name, 0)
+        return formats.data_size(size_bytes) if size_bytes else ""
 
     def saving(self, option: SchemeOption) -> tuple[str, Source]:
         """(fp16's bytes over this scheme's in words, where that comes from)."""
@@ -177,16 +185,17 @@ class SchemePicker(QComboBox):
             painter.setBrush(QColor(colors.hover if self.underMouse() else colors.background))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 9, 9)
             left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            area = self.rect().adjusted(34, 0, -13, 0) if left else self.rect().adjusted(13, 0, -34, 0)
+            room = 18 + theme.sized(16)  # for the arrow
+            area = self.rect().adjusted(room, 0, -13, 0) if left else self.rect().adjusted(13, 0, -room, 0)
             option = self.currentData(OPTION_ROLE)
             painter.setFont(theme.font(1.08, bold=True))
             painter.setPen(QColor(colors.text if self.isEnabled() else colors.muted))
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self._current)
             if isinstance(option, SchemeOption):
                 paint_saving(painter, area, *self.saving(option))
-            arrow = theme.icon("down", colors.muted)
-            x = 12 if left else self.width() - 28
-            arrow.paint(painter, QRect(x, (self.height() - 16) // 2, 16, 16))
+            arrow, side = theme.icon("down", colors.muted), theme.sized(16)
+            x = 12 if left else self.width() - 12 - side
+            arrow.paint(painter, QRect(x, (self.height() - side) // 2, side, side))
 
 
 def _divergence(kld: float) -> str:
@@ -209,17 +218,14 @@ def paint_closeness(painter: QPainter, area: QRect, text: str, color: str) -> in
     painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignTrailing, text)
     if not color:
         return width
-    mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
-    x = area.left() + width + 5 if mirrored else area.right() - width - DOT - 4
-    y = area.bottom() - QFontMetrics(font).height() / 2 - DOT / 2 + 1
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(color))
-    painter.drawEllipse(QRectF(x, y, DOT, DOT))
-    return width + DOT + 5
+    mirrored, dot = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft, theme.sized(DOT)
+    x = area.left() + width + 5 if mirrored else area.right() - width - dot - 4
+    paint_dot(painter, x, area.bottom() - QFontMetrics(font).height() / 2 + 1, color)
+    return width + dot + 5
 
 
-def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> None:
-    """Measured: bold. Predicted: italic in an outline. Still raw: small and quiet."""
+def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> int:
+    """Measured: bold. Predicted: italic in an outline. Still raw: small and quiet. Returns the width that it takes."""
     colors = theme.colors()
     align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing
     if source != "predicted":
@@ -227,7 +233,7 @@ def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> N
         painter.setFont(theme.font(0.95, bold=True) if measured else theme.font(theme.SMALL))
         painter.setPen(QColor(colors.text if measured else colors.muted))
         painter.drawText(area, align, text)
-        return
+        return painter.fontMetrics().horizontalAdvance(text)
     font = theme.font(theme.SMALL, italic=True)
     metrics = QFontMetrics(font)
     width, height = metrics.horizontalAdvance(text) + 16, metrics.height() + 6
@@ -240,6 +246,7 @@ def paint_saving(painter: QPainter, area: QRect, text: str, source: Source) -> N
     painter.setFont(font)
     painter.setPen(QColor(colors.muted))
     painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, text)
+    return width
 
 
 class _Delegate(QStyledItemDelegate):
@@ -249,7 +256,7 @@ class _Delegate(QStyledItemDelegate):
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:
         height = QFontMetrics(theme.font()).height() + QFontMetrics(theme.font(theme.SMALL)).height()
-        return QSize(280, height + 16)
+        return QSize(theme.at_scale(LIST_WIDTH), height + 16)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         scheme = index.data(OPTION_ROLE)
@@ -266,7 +273,8 @@ class _Delegate(QStyledItemDelegate):
                 painter.setBrush(QColor(colors.selected))
                 painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 6, 6)
             mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            area = rect.adjusted(10, 6, -GUTTER, -6) if mirrored else rect.adjusted(GUTTER, 6, -10, -6)
+            gutter = theme.sized(GUTTER)
+            area = rect.adjusted(10, 6, -gutter, -6) if mirrored else rect.adjusted(gutter, 6, -10, -6)
             lead = Qt.AlignmentFlag.AlignLeading
             current = scheme.name == self._picker.currentText()
             painter.setFont(theme.font(bold=current))
@@ -279,7 +287,14 @@ class _Delegate(QStyledItemDelegate):
             remark = painter.fontMetrics().elidedText(self._picker.remark(scheme), Qt.TextElideMode.ElideRight, room)
             painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, remark)
             first_line = QRect(area.x(), area.y(), area.width(), QFontMetrics(theme.font()).height())
-            paint_saving(painter, first_line, *self._picker.saving(scheme))
+            taken = paint_saving(painter, first_line, *self._picker.saving(scheme)) + 8
+            painter.setFont(theme.font(theme.SMALL, bold=current, italic=not current))
+            painter.setPen(QColor(colors.text if current else colors.muted))
+            beside = first_line.adjusted(taken, 0, 0, 0) if mirrored else first_line.adjusted(0, 0, -taken, 0)
+            trail = Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(beside, trail, self._picker.takes(scheme))
             if current:
-                x = rect.right() - 23 if mirrored else rect.left() + 8
-                theme.icon("check", colors.accent).paint(painter, QRect(x, area.center().y() - 8, 16, 16))
+                side = theme.sized(16)
+                x = rect.right() - 7 - side if mirrored else rect.left() + 8
+                tick = QRect(x, area.center().y() - side // 2, side, side)
+                theme.icon("check", colors.accent).paint(painter, tick)

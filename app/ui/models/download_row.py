@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -92,7 +92,6 @@ class DownloadRow(QWidget):
     def _button(self, words: str, icon: str) -> QToolButton:
         button = quiet_button("" if icon else words, self)
         button.setProperty("icon_name", icon)
-        button.setIconSize(QSize(15, 15))
         button.setToolTip(words)
         return button
 

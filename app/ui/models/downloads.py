@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from app import hub_events as hv
@@ -15,42 +14,46 @@ from app.ui.models.model_link import ModelLink
 from app.ui.shared import formats, theme
 from app.ui.shared.cards import quiet_button
 from app.ui.shared.notice_bar import NoticeBar
+from app.ui.shared.popover import Popover
 
 CARD_WIDTH = 400
 CARD_MOST = 440  # of the rows' height; more of them scroll
+MARGINS = (6, 12, 6, 8)
+SPACING = 8
 
 
-class DownloadsCard(QFrame):
-    """All downloads, in a card that closes on a press elsewhere or Escape. Signals as DownloadRow's."""
+class DownloadsCard(Popover):
+    """All downloads. Signals as DownloadRow's."""
 
     load_clicked = Signal(str)
     account_clicked = Signal()
 
-    def __init__(self, hub: Hub, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+    def __init__(self, hub: Hub, window: QWidget) -> None:
+        super().__init__(CARD_WIDTH, window)
         self.setAccessibleName(self.tr("Downloads"))
         self._hub = hub
         self.rows: dict[str, DownloadRow] = {}
         column = QVBoxLayout(self)
-        column.setContentsMargins(6, 12, 6, 8)
-        column.setSpacing(8)
-        head = QHBoxLayout()
+        column.setContentsMargins(*MARGINS)
+        column.setSpacing(SPACING)
+        self._head = QWidget(self)
+        head = QHBoxLayout(self._head)
         head.setContentsMargins(10, 0, 8, 0)
-        title = QLabel(self.tr("Downloads"), self)
+        title = QLabel(self.tr("Downloads"), self._head)
         title.setFont(theme.font(bold=True))
-        self.clear = quiet_button(self.tr("Clear finished"), self)
+        self.clear = quiet_button(self.tr("Clear finished"), self._head)
         self.clear.clicked.connect(self.on_clear)
         head.addWidget(title)
         head.addStretch()
         head.addWidget(self.clear)
-        column.addLayout(head)
+        column.addWidget(self._head)
         self._scroll = QScrollArea(self)
         self._scroll.setObjectName("popoverScroll")
         self._scroll.setAccessibleName(self.tr("Downloads"))
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its buttons have it
         body = QWidget(self._scroll)
         body.setObjectName("popoverBody")
         self._column = QVBoxLayout(body)
@@ -59,15 +62,23 @@ class DownloadsCard(QFrame):
         self._column.addStretch()
         self._scroll.setWidget(body)
         body.installEventFilter(self)
-        column.addWidget(self._scroll)
+        column.addWidget(self._scroll, 1)
         hub.download_changed.connect(self.on_changed)
         hub.download_removed.connect(self.on_removed)
         for status in hub.downloads.values():
             self.on_changed(status)
 
+    def wanted_height(self) -> int:
+        """As high as the rows are, up to a limit."""
+        left, top, right, bottom = MARGINS
+        width = self.card_width - left - right
+        rows = self._column.totalHeightForWidth(width) if self._column.hasHeightForWidth() else 0
+        rows = min(rows or self._column.totalSizeHint().height(), theme.at_scale(CARD_MOST))
+        return top + self._head.sizeHint().height() + SPACING + rows + bottom
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._scroll.widget() and event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
+        if event.type() == QEvent.Type.LayoutRequest and watched is self._scroll.widget() and self.isVisible():
+            self.place()
         return super().eventFilter(watched, event)
 
     def on_changed(self, status: hv.DownloadStatus) -> None:
@@ -86,7 +97,7 @@ class DownloadsCard(QFrame):
             row.deleteLater()
         self._show_clear()
         if not self.rows:
-            self.close()
+            self.close_card()
 
     def _show_clear(self) -> None:
         self.clear.setVisible(any(row.status.state == "done" for row in self.rows.values()))
@@ -97,50 +108,27 @@ class DownloadsCard(QFrame):
                 self._hub.ask(hv.CancelDownload(row.status.repo_id))
 
     def on_account(self) -> None:
-        self.close()
+        self.close_card()
         self.account_clicked.emit()
 
     def on_load(self, path: str) -> None:
-        self.close()
+        self.close_card()
         self.load_clicked.emit(path)
 
-    def open_below(self, button: QWidget) -> None:
-        self._fit()
-        window = button.window()
-        corner = button.mapTo(window, QPoint(button.width(), button.height() + 4))
-        x = max(8, min(corner.x() - self.width(), window.width() - self.width() - 8))
-        self.move(window.mapToGlobal(QPoint(x, corner.y())))
-        self.show()
-        self.focusNextChild()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close()
-        else:
-            super().keyPressEvent(event)
-
-    def _fit(self) -> None:
-        """As high as the rows are, up to a limit."""
-        wanted = self._column.totalHeightForWidth(CARD_WIDTH - 14)
-        self._scroll.setFixedHeight(min(max(wanted, self._column.totalSizeHint().height()), CARD_MOST))
-        self.setFixedWidth(CARD_WIDTH)
-        self.adjustSize()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QColor(theme.colors().line))
-            painter.setBrush(QColor(theme.colors().background))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10)
+    def open_at(self, anchor: QWidget) -> None:
+        super().open_at(anchor)
+        first = next((button for button in self.findChildren(QToolButton) if button.isVisible()), None)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.PopupFocusReason)
 
 
 class DownloadsButton(QToolButton):
     """In the tool bar while there are downloads: how far they are together. Opens `card`."""
 
-    def __init__(self, hub: Hub, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, hub: Hub, window: QWidget) -> None:
+        super().__init__(window)
         self._hub = hub
-        self.card = DownloadsCard(hub, self)
+        self.card = DownloadsCard(hub, window)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setFont(theme.font(theme.SMALL))
         self.clicked.connect(self.on_clicked)
@@ -150,7 +138,7 @@ class DownloadsButton(QToolButton):
         self._update()
 
     def on_clicked(self) -> None:
-        self.card.open_below(self)
+        self.card.open_at(self)
 
     def on_changed(self, _which: object) -> None:
         self._update()

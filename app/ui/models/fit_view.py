@@ -5,6 +5,8 @@ All of it is predicted but for the machine's memory, so the figures are in itali
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import (
@@ -41,6 +43,9 @@ class FitView(QWidget):
         title.setFont(theme.font(theme.SMALL, bold=True))
         self.words = StatusLine(self)
         self.bar = MemoryBar(self)
+        self.legend = small_label("", self)
+        self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.legend.setWordWrap(True)
         self.memory = small_label("", self)
         self.memory.setWordWrap(True)
         self.table = _Table(self)
@@ -48,7 +53,7 @@ class FitView(QWidget):
         self.caption.setWordWrap(True)
         self.notes = small_label("", self)
         self.notes.setWordWrap(True)
-        for widget in (title, self.words, self.bar, self.memory, self.table, self.caption, self.notes):
+        for widget in (title, self.words, self.bar, self.legend, self.memory, self.table, self.caption, self.notes):
             column.addWidget(widget)
         theme.theme().changed.connect(self.on_theme_changed)
         self.show_words("")
@@ -58,7 +63,7 @@ class FitView(QWidget):
         self._fit = None
         self.setVisible(bool(words))
         self.words.show_status(words, "muted")
-        for widget in (self.bar, self.memory, self.table, self.caption, self.notes):
+        for widget in (self.bar, self.legend, self.memory, self.table, self.caption, self.notes):
             widget.hide()
 
     def show_fit(self, fit: ModelFit) -> None:
@@ -68,7 +73,10 @@ class FitView(QWidget):
         schemes = sorted(fit.schemes, key=lambda scheme: -scheme.cache_bytes[-1] if scheme.cache_bytes else 0)
         at = max((n for n, length in enumerate(fit.lengths) if length <= BAR_LENGTH), default=0)
         ours = next((s for s in schemes if s.scheme == self.scheme), None)
-        self.bar.show_fit(fit, ours.cache_bytes[at] if ours and ours.cache_bytes else 0)
+        cache = self.tr("cache with {0} at {1}").format(self.scheme, formats.tokens(fit.lengths[at]))
+        self.bar.show_fit(fit, ours.cache_bytes[at] if ours and ours.cache_bytes else 0, cache)
+        self.legend.setText(self.bar.legend())
+        self.legend.setAccessibleName(self.bar.accessibleName())
         words = self.tr("Weights {0} · {1} free now of {2} that models may take · {3} in this computer")
         sizes = (fit.weights_bytes, fit.free_bytes, fit.usable_bytes, fit.total_bytes)
         self.memory.setText(words.format(*map(formats.data_size, sizes)))
@@ -80,7 +88,7 @@ class FitView(QWidget):
             )
         )
         self.notes.setText("\n".join(fit.notes))
-        for widget in (self.bar, self.memory, self.table, self.caption):
+        for widget in (self.bar, self.legend, self.memory, self.table, self.caption):
             widget.show()
         self.notes.setVisible(bool(fit.notes))
 
@@ -165,41 +173,69 @@ def _item(words: str, font: QFont, trailing: bool = False) -> QTableWidgetItem:
 
 
 class MemoryBar(QWidget):
-    """All memory as a bar: what others hold, this model's weights, its cache, and what stays free."""
+    """All memory as a bar: what others hold, this model, its cache, and what stays free. `legend` names the parts."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setFixedHeight(BAR_HEIGHT)
-        self._sizes = (0, 0, 0)  # held by others, the model, its cache
+        self._parts: list[tuple[str, int]] = []  # in words, and bytes
         self._total = 1
+        theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
 
-    def show_fit(self, fit: ModelFit, cache_bytes: int) -> None:
-        model = fit.weights_bytes + fit.work_bytes
-        self._sizes = (max(0, fit.total_bytes - fit.free_bytes), model, cache_bytes)
+    def show_fit(self, fit: ModelFit, cache_bytes: int, cache: str) -> None:
+        """`cache` says which one that is."""
+        held, model = max(0, fit.total_bytes - fit.free_bytes), fit.weights_bytes + fit.work_bytes
+        self._parts = [
+            (self.tr("in use or reserved"), held),
+            (self.tr("this model"), model),
+            (cache, cache_bytes),
+        ]
         self._total = fit.total_bytes
-        words = self.tr("Grey: in use, or kept for other programs. Blue: this model, {0}. Pale: its cache, {1}.")
-        words = words.format(formats.data_size(model), formats.data_size(cache_bytes))
-        self.setToolTip(formats.tip(words))
-        self.setAccessibleName(words)
+        self.setAccessibleName(" · ".join(f"{words} {formats.data_size(size)}" for words, size in self._all()))
+        self.update()
+
+    def _all(self) -> list[tuple[str, int]]:
+        """What is free too, or missing."""
+        left = self._total - sum(size for _, size in self._parts)
+        return [*self._parts, (self.tr("free") if left >= 0 else self.tr("missing"), abs(left))]
+
+    def _colors(self) -> list[str]:
+        colors = theme.colors()
+        missing = sum(size for _, size in self._parts) > self._total
+        return [colors.what_if, colors.accent, colors.accent_focus, colors.bad if missing else colors.muted]
+
+    def legend(self) -> str:
+        """Each part's colour, name and size, as rich text."""
+        signs = "■■■□" if self._total >= sum(size for _, size in self._parts) else "■■■■"
+        return " &nbsp; ".join(
+            f'<span style="color: {color}">{sign}</span>&nbsp;{html.escape(words)} {_whole(size)}'
+            for (words, size), color, sign in zip(self._all(), self._colors(), signs, strict=True)
+        )
+
+    def on_theme_changed(self) -> None:
+        self.setFixedHeight(theme.sized(BAR_HEIGHT))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        colors = theme.colors()
-        pale = QColor(colors.accent)
-        pale.setAlphaF(0.45)
         whole, shape = QRectF(self.rect()), QPainterPath()
-        shape.addRoundedRect(whole, BAR_HEIGHT / 2, BAR_HEIGHT / 2)
-        scale = whole.width() / max(self._total, sum(self._sizes))  # what is too much still fits in the drawing
+        shape.addRoundedRect(whole, whole.height() / 2, whole.height() / 2)
+        sizes = [size for _, size in self._parts]
+        scale = whole.width() / max(self._total, sum(sizes), 1)  # what is too much still fits in the drawing
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setClipPath(shape)
             if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
                 painter.translate(whole.width(), 0)
                 painter.scale(-1, 1)
-            painter.fillRect(whole, QColor(colors.line))
+            painter.fillRect(whole, QColor(theme.colors().line))
             x = 0.0
-            for size, color in zip(self._sizes, (QColor(colors.what_if), QColor(colors.accent), pale), strict=True):
-                painter.fillRect(QRectF(x, 0, size * scale, BAR_HEIGHT), color)
+            for size, color in zip(sizes, self._colors(), strict=False):
+                painter.fillRect(QRectF(x, 0, size * scale, whole.height()), QColor(color))
                 x += size * scale
-            if sum(self._sizes) > self._total:  # where the machine's memory ends
-                painter.fillRect(QRectF(self._total * scale - 1, 0, 2, BAR_HEIGHT), QColor(colors.bad))
+            if sum(sizes) > self._total:  # where the machine's memory ends
+                painter.fillRect(QRectF(self._total * scale - 1, 0, 2, whole.height()), QColor(theme.colors().bad))
+
+
+def _whole(size_bytes: int) -> str:
+    """Not broken between figure and unit."""
+    return formats.data_size(size_bytes).replace(" ", "&nbsp;")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app import hub_events as hv
 from app import paths
@@ -22,6 +22,7 @@ from app.ui.models.model_link import ModelLink
 from app.ui.models.model_list import Entry, ListAndDetail, ModelList
 from app.ui.shared import formats
 from app.ui.shared.cards import small_label
+from app.ui.shared.question import Question
 
 
 class InstalledPage(QWidget):
@@ -239,17 +240,10 @@ class InstalledPage(QWidget):
 
     def on_delete(self, model: InstalledModel) -> None:
         size = formats.data_size(model.disk_bytes)
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(self.tr("Delete {0}?").format(model.name))
-        box.setInformativeText(
-            self.tr("This frees {0}. Conversations stay, and go on with any other model.").format(size)
-        )
-        delete = box.addButton(self.tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        box.exec()
-        if box.clickedButton() is delete:
+        words = self.tr("This frees {0}. Conversations stay, and go on with any other model.").format(size)
+        box = Question(self, self.tr("Delete {0}?").format(model.name), words)
+        box.add_button(self.tr("Delete"), destroys=True)
+        if box.exec():
             if model.repo_id in self._hub.downloads:  # it must let go of the files first
                 self._leaving[model.repo_id] = model
                 self._hub.ask(hv.CancelDownload(model.repo_id))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.events import LoadModel, ModelFailed, ModelLoaded, SchemeFit
 from app.ui.models.model_link import ModelLink
 from app.ui.shared import formats
+from app.ui.shared.question import Question
 
 LEAST_TOKENS = 1024  # a shorter context is no offer
 
@@ -25,44 +26,36 @@ class LoadGuard(QObject):
         super().__init__(parent)
         self._models, self._window = models, parent
         self._taken: LoadModel | None = None
-        self._offers: dict[QPushButton, LoadModel | None] = {}
-        self.box: QMessageBox | None = None
+        self._offers: dict[QAbstractButton, LoadModel | None] = {}
+        self.box: Question | None = None
         models.refused.connect(self.ask)
         models.loaded.connect(self.on_loaded)
 
     def ask(self, event: ModelFailed) -> None:
         """`event.fit` says what it takes."""
         assert event.fit is not None
-        self.box = box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setText(event.error.message)
-        box.setInformativeText(event.error.hint)
+        self.box = box = Question(self._window, event.error.message, event.error.hint, warns=True)
         self._offers = {}
         best = max(event.fit.schemes, key=lambda scheme: scheme.longest_tokens, default=None)
         if best is not None and best.longest_tokens >= LEAST_TOKENS:
-            self._offer(self._words(best), LoadModel(event.path, best.scheme, best.longest_tokens))
+            self._offer(self._words(best), LoadModel(event.path, best.scheme, best.longest_tokens), default=True)
         self._offer(self.tr("Choose a smaller model"), None)
         self._offer(self.tr("Load it anyway"), LoadModel(event.path, anyway=True))
-        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setDefaultButton(next((b for b, command in self._offers.items() if command and not command.anyway), cancel))
-        box.buttonClicked.connect(self.on_clicked)
+        box.finished.connect(self.on_answered)
         box.open()
 
     def _words(self, scheme: SchemeFit) -> str:
         words = self.tr("Load it for {0} tokens with {1}")
         return words.format(formats.count(scheme.longest_tokens), scheme.scheme)
 
-    def _offer(self, words: str, command: LoadModel | None) -> None:
+    def _offer(self, words: str, command: LoadModel | None, default: bool = False) -> None:
         assert self.box is not None
-        self._offers[self.box.addButton(words, QMessageBox.ButtonRole.ActionRole)] = command
+        self._offers[self.box.add_button(words, default=default)] = command
 
-    def on_clicked(self, button: QPushButton) -> None:
-        offers, self._offers = self._offers, {}
-        if self.box is not None:
-            self.box.deleteLater()
-            self.box = None
-        if button in offers:
-            command = offers[button]
+    def on_answered(self) -> None:
+        box, self.box = self.box, None
+        if box is not None and box.answer is not None:
+            command = self._offers[box.answer]
             if command is None:
                 self.smaller_wanted.emit()
             else:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import psutil
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QProgressBar, QToolButton, QVBoxLayout, QWidget
 
@@ -339,7 +339,6 @@ def _menu_button(parent: QWidget) -> QToolButton:
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
     button.setLayoutDirection(_reversed())  # the arrow stands behind the words
-    button.setIconSize(QSize(12, 12))
     button.setMenu(QMenu(button))
     button.menu().setLayoutDirection(QApplication.layoutDirection())
     return button

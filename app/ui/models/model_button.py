@@ -41,7 +41,6 @@ class ModelButton(QWidget):
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow stands behind the name
-        self.button.setIconSize(QSize(14, 14))
         self.button.setFont(theme.font(bold=True))
         self.button.setMenu(QMenu(self.button))
         self.button.menu().aboutToShow.connect(self.on_menu)

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 from app.ui.shared import formats, theme
 from app.ui.shared.cards import Line, quiet_button
 from app.ui.shared.painting import saved
-from app.ui.shared.tones import Tone, tone_color
+from app.ui.shared.tones import DOT, Tone, paint_dot, tone_color
 
 Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = Qt.ItemDataRole.UserRole
@@ -143,7 +143,7 @@ class _Delegate(QStyledItemDelegate):
         metrics, small_metrics = QFontMetrics(bold), QFontMetrics(small)
         taken = 0
         if entry.badge:
-            taken = small_metrics.horizontalAdvance(entry.badge) + 20
+            taken = small_metrics.horizontalAdvance(entry.badge) + theme.sized(DOT) + 12
             self._paint_badge(painter, QRect(area.x(), area.y(), area.width(), metrics.height()), entry)
         painter.setFont(bold)
         painter.setPen(QColor(colors.text))
@@ -166,10 +166,8 @@ class _Delegate(QStyledItemDelegate):
         painter.setPen(QColor(theme.colors().muted))
         trail = Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(line, trail, formats.isolated(entry.badge))
-        x = line.left() + width + 6 if mirrored else line.right() - width - 12
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(tone_color(entry.tone)))
-        painter.drawEllipse(QRectF(x, line.center().y() - 3, 7, 7))
+        x = line.left() + width + 6 if mirrored else line.right() - width - theme.sized(DOT) - 5
+        paint_dot(painter, x, line.center().y() + 1, tone_color(entry.tone))
 
 
 class ModelList(QListView):

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMetaObject, QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
 
 from app.ui.shared import theme
 
 Keys = QKeySequence.StandardKey
+EDGE = 8  # pixels between a menu and the window's edge
 
 
 class Actions(QObject):
@@ -147,7 +148,17 @@ class Actions(QObject):
 
     def one_menu(self, parent: QWidget) -> QMenu:
         """All of it behind one button, where the platform has no menu bar of its own."""
-        menu = QMenu(parent)
+        menu = _InsideMenu(parent)
         for part in self.menus(menu):
             menu.addMenu(part)
         return menu
+
+
+class _InsideMenu(QMenu):
+    """Opens below its button, and no further out than the window's edges."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        window = self.parentWidget().window().geometry()
+        if window.width() >= self.width():
+            self.move(min(max(self.x(), window.left()), window.right() - self.width() - EDGE), self.y())
+        super().showEvent(event)

@@ -12,7 +12,7 @@ from app.ui.shared import theme
 class Dialog(QDialog):
     """Closes with Escape and with Ctrl+W (⌘W), which closes whatever is in front. Larger text makes it larger."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
         QShortcut(QKeySequence("Ctrl+W"), self, self.close)
         self._scale = theme.theme().scale

@@ -67,7 +67,7 @@ class Notice(QWidget):
         self.dismiss()
 
     def on_theme_changed(self) -> None:
-        self._icon.setPixmap(theme.icon("info", theme.colors().accent).pixmap(18, 18))
+        self._icon.setPixmap(theme.icon("info", theme.colors().accent).pixmap(theme.sized(18)))
         self._close.setIcon(theme.icon("close"))
         self.update()
 

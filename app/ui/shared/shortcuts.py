@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.ui.shared import formats, theme
 from app.ui.shared.actions import Actions
@@ -12,19 +12,19 @@ from app.ui.shared.dialog import Dialog
 
 
 class Shortcuts(Dialog):
-    """Two columns of groups."""
+    """Two columns of groups; one where the screen is too narrow for both."""
 
     def __init__(self, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        scroll = QScrollArea(self)
+        self.scroll = scroll = QScrollArea(self)
         scroll.setObjectName("plainScroll")
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setAccessibleName(self.windowTitle())
         self._body = body = QWidget(scroll)
         body.setObjectName("plainBody")
-        columns = QHBoxLayout(body)
+        self._columns = columns = QHBoxLayout(body)
         columns.setContentsMargins(24, 20, 24, 20)
         columns.setSpacing(40)
         groups = [(title, _keys(entries)) for title, entries in actions.layout()] + self._places()
@@ -47,8 +47,13 @@ class Shortcuts(Dialog):
         self.fit()
 
     def usual_size(self) -> QSize:
-        """As wide as its words."""
-        return QSize(self._body.sizeHint().width() + theme.SCROLL_BAR, theme.at_scale(640))
+        """As large as its words, and as tall as the screen has room for."""
+        self._columns.setDirection(QBoxLayout.Direction.LeftToRight)
+        self._body.ensurePolished()
+        if self._body.sizeHint().width() + theme.SCROLL_BAR > self.screen().availableSize().width() * 0.95:
+            self._columns.setDirection(QBoxLayout.Direction.TopToBottom)
+        wanted = self._body.sizeHint()
+        return QSize(wanted.width() + theme.SCROLL_BAR, wanted.height())
 
     def _places(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Keys that mean something where the cursor is."""

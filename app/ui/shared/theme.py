@@ -143,7 +143,7 @@ class Theme(QObject):
             dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
         self.colors = DARK if dark else LIGHT
         self._app.setPalette(_palette(self.colors))
-        self._app.setStyleSheet(_style_sheet(self.colors))
+        self._app.setStyleSheet(_style_sheet(self.colors, self.scale))
 
 
 def theme() -> Theme:
@@ -157,6 +157,11 @@ def theme() -> Theme:
 def at_scale(width: int) -> int:
     """What is that wide at the usual size of text, at the present one: larger text takes more."""
     return round(width * max(theme().scale, 1.0))
+
+
+def sized(width: int) -> int:
+    """The same for icons and marks, which go with the text: smaller too."""
+    return round(width * theme().scale)
 
 
 def colors() -> Colors:
@@ -180,10 +185,10 @@ def mono_font(scale: float = 1.0) -> QFont:
 
 
 def icon(name: str, color: str | None = None) -> QIcon:
-    """An icon of resources/icons in one colour (the text's), sharp at 100, 200 and 300 %."""
+    """An icon of resources/icons in one colour (the text's), sharp at 100, 200 and 300 %, as large as text is now."""
     normal = color or colors().text
     made = QIcon()
-    for size in (16, 20, 32, 40, 60):
+    for size in map(sized, (16, 20, 32, 40, 60)):
         made.addPixmap(_pixmap(name, normal, size))
         made.addPixmap(_pixmap(name, colors().muted, size, 0.5), QIcon.Mode.Disabled)
     return made
@@ -228,14 +233,22 @@ def _palette(c: Colors) -> QPalette:
     return palette
 
 
-def _style_sheet(c: Colors) -> str:
+def _style_sheet(c: Colors, scale: float) -> str:
     """Only what a palette can't say. Names are the widgets' objectName or their `role` property."""
+
+    def px(width: int) -> str:
+        """Of icons and marks, which go with the text."""
+        return f"{round(width * scale)}px"
+
     # A style sheet's pictures are files. Through a search path: no sheet takes every letter that a folder may have.
     QDir.setSearchPaths("icons", [str(RESOURCES / "icons")])
     return f"""
     QMainWindow {{ background: {c.background}; }}
     QToolBar {{ background: {c.side}; border: none; border-bottom: 1px solid {c.line};
         padding: 5px 10px; spacing: 6px; }}
+    QAbstractButton {{ icon-size: {px(16)}; }}
+    ModelButton QToolButton, QToolButton[role="quiet"] {{ icon-size: {px(14)}; }}
+    QToolButton[role="place"], #preferenceList, Composer QToolButton {{ icon-size: {px(18)}; }}
     QToolButton {{ border: 1px solid transparent; border-radius: 7px; padding: 4px 7px;
         background: transparent; color: {c.text}; }}
     QToolButton:hover {{ background: {c.hover}; }}
@@ -268,8 +281,8 @@ def _style_sheet(c: Colors) -> str:
     QDialog QComboBox {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 10px;
         background: {c.background}; color: {c.text}; }}
     QDialog QComboBox:focus {{ border-color: {c.accent}; }}
-    QDialog QComboBox::drop-down {{ border: none; width: 22px; }}
-    QDialog QComboBox::down-arrow {{ image: url(icons:menu-down.svg); width: 14px; height: 14px; }}
+    QDialog QComboBox::drop-down {{ border: none; width: {px(22)}; }}
+    QDialog QComboBox::down-arrow {{ image: url(icons:menu-down.svg); width: {px(14)}; height: {px(14)}; }}
     QToolButton[role="tab"] {{ padding: 4px 12px; color: {c.muted}; }}
     QToolButton[role="tab"]:checked {{ background: {c.selected}; color: {c.text}; }}
     QToolButton[role="place"] {{ padding: 7px 9px; text-align: left; }}
@@ -278,10 +291,10 @@ def _style_sheet(c: Colors) -> str:
     QLabel[role="section"] {{ color: {c.muted}; }}
     QLabel[role="bad"] {{ color: {c.bad}; }}
     QCheckBox {{ spacing: 8px; color: {c.text}; }}
-    QCheckBox::indicator {{ width: 15px; height: 15px; border: 1px solid {c.what_if}; border-radius: 4px;
+    QCheckBox::indicator {{ width: {px(15)}; height: {px(15)}; border: 1px solid {c.what_if}; border-radius: 4px;
         background: {c.background}; }}
     QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url(icons:{c.tick}); }}
-    QCheckBox::indicator:focus {{ border: 2px solid {c.accent_focus}; width: 13px; height: 13px; }}
+    QCheckBox::indicator:focus {{ border: 2px solid {c.accent_focus}; width: {px(15 - 2)}; height: {px(15 - 2)}; }}
     QCheckBox::indicator:disabled {{ background: {c.hover}; border-color: {c.line}; }}
     QProgressBar {{ border: none; border-radius: 2px; background: {c.line}; max-height: 4px; min-height: 4px; }}
     QProgressBar::chunk {{ border-radius: 2px; background: {c.accent}; }}
@@ -314,13 +327,13 @@ def _style_sheet(c: Colors) -> str:
     #sidebar QTableView {{ selection-background-color: transparent; }}
     #sidebar QAbstractItemView, SchemeList QListView {{ background: transparent; border: none; outline: none; }}
     QMenu {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 9px; padding: 5px; }}
-    QMenu::item {{ padding: 6px 26px 6px 12px; border-radius: 6px; color: {c.text}; }}
+    QMenu::item {{ padding: 6px {px(26)} 6px 12px; border-radius: 6px; color: {c.text}; }}
     QMenu::item:selected {{ background: {c.selected}; }}
     QMenu::item:disabled {{ color: {c.muted}; background: transparent; }}
     QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
-    QMenu::indicator {{ width: 16px; height: 16px; left: 8px; }}
+    QMenu::indicator {{ width: {px(16)}; height: {px(16)}; left: 8px; }}
     QMenu::indicator:checked {{ image: url(icons:menu-check.svg); }}
-    QMenu::right-arrow {{ image: url(icons:menu-arrow.svg); width: 14px; height: 14px; right: 8px; }}
+    QMenu::right-arrow {{ image: url(icons:menu-arrow.svg); width: {px(14)}; height: {px(14)}; right: 8px; }}
     QToolTip {{ background: {c.panel}; color: {c.text}; border: 1px solid {c.line}; padding: 6px; }}
     QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.line}; border-radius: 3px; min-height: 32px; margin: 2px; }}

@@ -11,12 +11,21 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from app.ui.shared import theme
 
 Tone = Literal["good", "warn", "bad", "muted"]
-DOT = 8
+DOT = 8  # at the usual size of text
 
 
 def tone_color(tone: Tone) -> str:
     colors = theme.colors()
     return {"good": colors.good, "warn": colors.warn, "bad": colors.bad, "muted": colors.what_if}[tone]
+
+
+def paint_dot(painter: QPainter, left: float, middle: float, color: str) -> None:
+    """`middle` is its height on the page; it grows with the text."""
+    dot = theme.sized(DOT)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(color))
+    painter.drawEllipse(QRectF(left, middle - dot / 2, dot, dot))
 
 
 class StatusLine(QWidget):
@@ -29,10 +38,10 @@ class StatusLine(QWidget):
         self.label.setWordWrap(True)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(DOT + 9, 0, 0, 0)
-        row.addWidget(self.label)
+        self._row = QHBoxLayout(self)
+        self._row.addWidget(self.label)
         theme.theme().changed.connect(self.on_theme_changed)
+        self.on_theme_changed()
         self.hide()
 
     @property
@@ -46,13 +55,12 @@ class StatusLine(QWidget):
         self.update()
 
     def on_theme_changed(self) -> None:
+        self._row.setContentsMargins(theme.sized(DOT) + 9, 0, 0, 0)
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tone_color(self._tone)))
-            x = self.width() - DOT - 1 if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 1
+            dot, mirrored = theme.sized(DOT), self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            x = self.width() - dot - 1 if mirrored else 1
             middle = self.label.geometry().top() + self.label.fontMetrics().height() / 2
-            painter.drawEllipse(QRectF(x, middle - DOT / 2, DOT, DOT))
+            paint_dot(painter, x, middle, tone_color(self._tone))

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.ui.shared import formats
+from app.ui.shared.question import Question
 
 OPENED = ("http", "https", "mailto")
 
 
-class LinkQuestion(QMessageBox):
+class LinkQuestion(Question):
     """Shows where a link leads, and opens it when the reader says so. Other kinds of address can only be copied."""
 
     def __init__(self, address: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self.url = QUrl(address)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWindowTitle(self.tr("Open a link"))
+        self.url, self._address = QUrl(address), address
         opens = self.url.isValid() and self.url.scheme().lower() in OPENED
-        self.setText(
+        words = (
             self.tr("Open this address outside the program?")
             if opens
             else self.tr("Addresses of this kind aren't opened from a conversation.")
         )
-        self.setInformativeText(_lines(address))
+        self.say(words, _lines(address))
+        self.setWindowTitle(self.tr("Open a link"))
         self.open_button: QPushButton | None = None
         if opens:
             words = self.tr("Write a message") if self.url.scheme() == "mailto" else self.tr("Open in the browser")
-            self.open_button = self.addButton(words, QMessageBox.ButtonRole.AcceptRole)
+            self.open_button = self.add_button(words, default=True)
             self.open_button.clicked.connect(self.on_open)
-        self.copy_button = self.addButton(self.tr("Copy the address"), QMessageBox.ButtonRole.ActionRole)
+        self.copy_button = self.add_button(self.tr("Copy the address"))
         self.copy_button.clicked.connect(self.on_copy)
-        cancel = self.addButton(QMessageBox.StandardButton.Cancel)
-        self.setDefaultButton(self.open_button or cancel)
-        self.setEscapeButton(cancel)
-        self._address = address
 
     def on_open(self) -> None:
         QDesktopServices.openUrl(self.url)

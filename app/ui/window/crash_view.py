@@ -9,7 +9,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -19,28 +18,24 @@ from PySide6.QtWidgets import (
 from app import paths
 from app.ui.shared import theme
 from app.ui.shared.dialog import Dialog
+from app.ui.shared.question import Question
 
 
-class CrashNotice(QMessageBox):
+class CrashNotice(Question):
     """`report_wanted`, `folder_wanted`: the two ways on."""
 
     report_wanted = Signal()
     folder_wanted = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setIcon(QMessageBox.Icon.Warning)
-        self.setWindowTitle(self.tr("TurboQuant Chat"))
-        self.setText(self.tr("The program ended unexpectedly."))
-        self.setInformativeText(
-            self.tr(
-                "Your conversations are kept. A report holds the last lines of the program's log, and where the code "
-                "was if that is known; nothing that you or a model wrote. It stays on this computer: nothing was sent."
-            )
+        super().__init__(parent, warns=True, news=True)
+        words = self.tr(
+            "Your conversations are kept. A report holds the last lines of the program's log, and where the code "
+            "was if that is known; nothing that you or a model wrote. It stays on this computer: nothing was sent."
         )
-        self.show_button = self.addButton(self.tr("Show report"), QMessageBox.ButtonRole.ActionRole)
-        self.folder_button = self.addButton(self.tr("Open log folder"), QMessageBox.ButtonRole.ActionRole)
-        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Close))
+        self.say(self.tr("The program ended unexpectedly."), words)
+        self.show_button = self.add_button(self.tr("Show report"))
+        self.folder_button = self.add_button(self.tr("Open log folder"))
         self.show_button.clicked.connect(self.report_wanted)
         self.folder_button.clicked.connect(self.folder_wanted)
 

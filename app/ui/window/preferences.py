@@ -36,7 +36,6 @@ class Preferences(Dialog):
         self.list = QListWidget(self)
         self.list.setObjectName("preferenceList")
         self.list.setAccessibleName(self.tr("Pages"))
-        self.list.setIconSize(QSize(18, 18))
         self._stack = QStackedWidget(self)
         self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
         row = QHBoxLayout(self)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.engine.marker import Unfinished
 from app.engine.model_folder import display_name
+from app.ui.shared.question import Question
 
 
 class Resuming(QObject):
@@ -22,7 +23,7 @@ class Resuming(QObject):
         super().__init__(window)
         self._window = window
         self._folder = ""
-        self.box: QMessageBox | None = None
+        self.box: Question | None = None
         self.load: QPushButton | None = None
         self.other: QPushButton | None = None
         self.report: QPushButton | None = None
@@ -31,17 +32,12 @@ class Resuming(QObject):
         """`title` of the conversation that it was at; empty: of none."""
         self._folder = work.folder
         model = display_name(Path(work.folder))
-        self.box = box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setWindowTitle(self.tr("TurboQuant Chat"))
-        box.setText(self._what(work, model, title))
-        box.setInformativeText(self._then(work))
+        self.box = box = Question(self._window, self._what(work, model, title), self._then(work), warns=True, news=True)
         if Path(work.folder).is_dir():
-            self.load = box.addButton(self.tr("Load {0}").format(model), QMessageBox.ButtonRole.AcceptRole)
-        self.other = box.addButton(self.tr("Choose another model"), QMessageBox.ButtonRole.AcceptRole)
-        self.report = box.addButton(self.tr("Show report"), QMessageBox.ButtonRole.ActionRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Close))
-        box.buttonClicked.connect(self.on_clicked)
+            self.load = box.add_button(self.tr("Load {0}").format(model))
+        self.other = box.add_button(self.tr("Choose another model"))
+        self.report = box.add_button(self.tr("Show report"))
+        box.finished.connect(self.on_answered)
         box.open()
 
     def _what(self, work: Unfinished, model: str, title: str) -> str:
@@ -68,13 +64,13 @@ class Resuming(QObject):
         words.append(self.tr("To be safe, no model was loaded."))
         return " ".join(words)
 
-    def on_clicked(self, button: QPushButton) -> None:
+    def on_answered(self) -> None:
         box, self.box = self.box, None
-        if box is not None:
-            box.deleteLater()
-        if button is self.load:
+        if box is None or box.answer is None:
+            return
+        if box.answer is self.load:
             self.load_wanted.emit(self._folder)
-        elif button is self.other:
+        elif box.answer is self.other:
             self.other_wanted.emit()
-        elif button is self.report:
+        else:
             self.report_wanted.emit()

@@ -20,7 +20,6 @@ class ToolBar(QToolBar):
         self.setWindowTitle(self.tr("Window"))
         self.setObjectName("toolBar")
         self.setMovable(False)
-        self.setIconSize(QSize(20, 20))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.addAction(actions.sidebar)
         self.addAction(actions.new)
@@ -47,6 +46,7 @@ class ToolBar(QToolBar):
         self._downloads.setVisible(shown)
 
     def on_theme_changed(self) -> None:
+        self.setIconSize(QSize(theme.sized(20), theme.sized(20)))  # a tool bar hears of the style sheet's too late
         if self.menu_button is not None:
             self.menu_button.setIcon(theme.icon("menu"))
 
