@@ -73,6 +73,11 @@ class TurboQuantCache(Packing):
         shape = (rows[0], rows[1], rows[3], of_values[3])
         if of_values[:3] != rows[:3] or (self.shape != shape and self.shape is not None and not self.empty()):
             raise ValueError(f"Keys {rows} and values {of_values} don't fit this cache, {self.shape}.")
+        if self.without_bias and self.key_bias is None:
+            raise TurboQuantError(
+                "This cache was packed without the model's key bias, and a file of mlx-lm's doesn't hold that. Load "
+                "the file again; turboquant.convert(model, caches, scheme) then gives the caches the model's."
+            )
         self.shape = shape
         self.slide()
         if self.packing:

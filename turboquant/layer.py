@@ -261,11 +261,6 @@ class Layer:
         self.packing = bool(description["packing"])
         self.attended = bool(description["attended"])
         self.without_bias = bool(description.get("without_bias", False))
-        if self.without_bias and self.key_bias is None:
-            raise SnapshotMismatch(
-                "The keys were packed without the model's key bias, so they can't be restored without the model. "
-                "Load the file with turboquant.snapshot.load."
-            )
         codecs = description["codecs"]
         make_keys = split_key_codec if "lower_seed" in codecs.get("keys", ()) else key_codec
         for side, make, bits in (

@@ -69,8 +69,8 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
     """Caches of `scheme` that hold what mlx-lm's `caches` of this model hold, packed at once, one layer at a time.
 
     Layers that can't be packed, and caches of other kinds than mlx-lm's KVCache and RotatingKVCache, are passed on as
-    they are. There are no query statistics: keys get offsets only. Raises NeedsRebuild as `switch` does, for caches of
-    this library.
+    they are. There are no query statistics: keys get offsets only. This library's caches, as they come from mlx-lm's
+    load_prompt_cache too, go on with this model. Raises NeedsRebuild as `switch` does for them.
     """
     wanted = parse(scheme)
     return [_converted(fresh, old, wanted) for fresh, old in zip(make_cache(model, wanted), caches, strict=True)]
@@ -78,6 +78,7 @@ def convert(model: Module, caches: list[Any], scheme: Scheme | str) -> list[Any]
 
 def _converted(fresh: Any, old: Any, scheme: Scheme) -> Any:
     if isinstance(old, TurboQuantCache):
+        old.key_bias = getattr(fresh, "key_bias", None)  # a file of mlx-lm's holds none
         old.switch(scheme)
         return old
     if packable([fresh]) and isinstance(fresh, CacheList) and isinstance(old, CacheList):

@@ -199,6 +199,8 @@ def _restore(fresh: Any, layer: dict[str, Any], file: BinaryIO) -> Any:
         if layer["cache"].get("window", [0, 0])[:2] != [fresh.window, fresh.keep]:
             raise SnapshotMismatch("A layer was stored with another sliding window than the model's.")
         fresh.restore(layer["cache"], arrays)
+        if fresh.without_bias and fresh.key_bias is None:
+            raise SnapshotMismatch("The keys were packed without a key bias, and the model has none.")
         return fresh
     items = [*arrays.items(), *layer["scalars"].items()]
     if not items:

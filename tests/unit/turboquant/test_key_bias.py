@@ -1,16 +1,20 @@
 """Keys with a constant that RoPE spins: packed without it, scored with it."""
 
+from pathlib import Path
+
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 import pytest
+from mlx_lm.models.cache import load_prompt_cache, save_prompt_cache
 from mlx_lm.models.qwen2 import Model, ModelArgs
 from mlx_lm.models.rope_utils import initialize_rope
 
 from tests.cache_kit import normal
-from turboquant import make_cache, snapshot
+from tests.contract import families
+from turboquant import convert, make_cache, snapshot
 from turboquant.cache import TurboQuantCache
-from turboquant.errors import SnapshotMismatch
+from turboquant.errors import SnapshotMismatch, TurboQuantError
 from turboquant.key_bias import KeyBias
 
 DIM, HEADS = 64, 2
@@ -108,4 +112,17 @@ def test_a_later_prompt_a_trim_and_a_snapshot_keep_the_bias(tmp_path) -> None:
     restored = snapshot.load(tmp_path / "cache", model, "model").caches
     assert np.array_equal(decode(model, restored, tokens[:, :410], 400), decode(model, caches, tokens[:, :410], 400))
     with pytest.raises(SnapshotMismatch, match="key bias"):
-        TurboQuantCache.from_state(caches[0].state)
+        snapshot.load(tmp_path / "cache", families.tiny("qwen3", num_hidden_layers=len(caches)), "model")
+
+
+def test_a_file_of_mlx_lms_gets_the_bias_from_the_model_again(tmp_path: Path) -> None:
+    model, tokens = qwen(PAIRS["fast"]), mx.array(np.random.RandomState(8).randint(0, 128, (1, 500)))
+    caches = make_cache(model, "turbo4")
+    mx.eval(model(tokens[:, :300], cache=caches))
+    decode(model, caches, tokens[:, :310], 300)
+    save_prompt_cache(str(tmp_path / "cache.safetensors"), caches)
+    loaded = load_prompt_cache(str(tmp_path / "cache.safetensors"))
+    with pytest.raises(TurboQuantError, match="convert"):
+        model(tokens[:, 310:320], cache=loaded)
+    loaded = convert(model, loaded, "turbo4")
+    assert np.array_equal(decode(model, loaded, tokens, 310), decode(model, caches, tokens, 310))
