@@ -1,0 +1,415 @@
+"""What the user wrote and what the model answered, as pieces of a transcript."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QSizePolicy,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app import attachments
+from app.errors import AppError
+from app.thinking import Part, split
+from app.ui.shared import formats, theme
+from app.ui.shared.cards import Card, quiet_button, small_label
+from app.ui.text import formula
+from app.ui.text.markdown import shown
+from app.ui.text.text_pane import PlainPane
+from app.ui.transcript.attached import AttachedFiles
+from app.ui.transcript.message_tools import MessageTools
+from app.ui.transcript.sections import AnswerSection, Section, ThinkingSection
+
+FOLD_LINES = 12
+
+
+@dataclass(frozen=True)
+class ReplyFigures:
+    """What the line below a reply says. Zero or empty: unknown, and left out."""
+
+    scheme: str = ""
+    generated_tokens: int = 0
+    tokens_per_s: float = 0.0
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    state: str = "complete"  # complete, interrupted, length, partial or failed
+
+
+class UserBubble(QWidget):
+    """The user's words at the right, as wide as they need; a long text is folded until asked for, and so is every file
+    that goes with it.
+    """
+
+    PADDING_X, PADDING_Y, BELOW = 14, 10, 7  # a line's own spacing lies below it
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = text
+        words, files = attachments.split(text)
+        self.setAccessibleName(self.tr("You: {0}").format((words or text)[:200]))
+        self.files = AttachedFiles(files, self) if files else None
+        if self.files:
+            self.files.toggled.connect(self._arrange)
+        self._pane = PlainPane(words, self)
+        self._pane.setVisible(bool(words))
+        self._pane.setAccessibleName(self.tr("Your message"))
+        self.more = quiet_button(self.tr("Show all"), self)
+        self.more.clicked.connect(self.on_more_clicked)
+        self.more.hide()
+        self._folded = True
+        self.tools: MessageTools | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.theme().changed.connect(self.on_theme_changed)
+
+    def set_tools(self, tools: MessageTools) -> None:
+        """Beside the bubble where there is room, else below it; with ‹ › always below: these stay in one place."""
+        self.tools = tools
+        tools.setParent(self)
+        tools.watch(self)
+        self._arrange()
+
+    def source(self) -> str:
+        return self.text
+
+    @staticmethod
+    def texts(source: str) -> list[str]:
+        words, files = attachments.split(source)
+        return [*(file.text.rstrip("\n") for file in files), words]
+
+    def panes(self) -> list[QTextEdit | QPlainTextEdit | None]:
+        return [*(self.files.opened if self.files else ()), self._pane]
+
+    def reveal(self, number: int) -> QTextEdit | QPlainTextEdit:
+        if self.files and number < len(self.files.buttons):
+            return self.files.reveal(number)
+        if self._folded and not self.more.isHidden():
+            self.on_more_clicked()
+        return self._pane
+
+    def on_theme_changed(self) -> None:
+        self._pane.restyle()
+        self._arrange()
+
+    def on_more_clicked(self) -> None:
+        self._folded = not self._folded
+        self.more.setText(self.tr("Show all") if self._folded else self.tr("Show less"))
+        self._arrange()
+
+    def resizeEvent(self, _event: QResizeEvent) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        limit = int(self.width() * 0.8) - 2 * self.PADDING_X
+        words = not self._pane.isHidden()
+        width = max(self._pane.natural_width(limit) if words else 0, 12)
+        top = self.PADDING_Y
+        if self.files:
+            width = max(width, self.files.natural_width(limit))
+            files_height = self.files.sizeHint().height()
+            self.files.setGeometry(self._bubble_left(width), top, width, files_height)
+            top += files_height + (8 if words else 3 - self.BELOW)
+        left = self._bubble_left(width)
+        full = self._pane.text_height(width) if words else 0
+        folded = self._pane.height_of_lines(FOLD_LINES)
+        long = full > folded * 1.3
+        height = folded if long and self._folded else full
+        self._pane.setGeometry(left, top, width, height)
+        total = top + height + self.BELOW
+        self.more.setVisible(long)
+        if long:
+            size = self.more.sizeHint()
+            self.more.setGeometry(left - 5, top + height + 4, size.width(), size.height())
+            total += size.height() + 2
+        self.box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
+        if self.tools is not None:
+            total = self._place_tools(self.tools, total)
+        if total != self.height():
+            self.setFixedHeight(total)
+        self.update()
+
+    def _place_tools(self, tools: MessageTools, height: int) -> int:
+        """Returns the height with them."""
+        size, gap = tools.sizeHint(), 6
+        rtl = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        beside = int(self.box.right()) + gap if rtl else int(self.box.left()) - gap - size.width()
+        if not tools.has_versions and beside >= 0 and beside + size.width() <= self.width():
+            tools.setGeometry(beside, height - size.height() - 4, size.width(), size.height())
+            return height
+        tools.setGeometry(0 if rtl else self.width() - size.width(), height + 2, size.width(), size.height())
+        return height + 2 + size.height()
+
+    def _bubble_left(self, width: int) -> int:
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            return self.PADDING_X
+        return self.width() - width - self.PADDING_X
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.colors().bubble))
+            painter.drawRoundedRect(self.box, 13, 13)
+
+
+class ReplyView(QWidget):
+    """An answer: streamed text, then its figures; or why there is none."""
+
+    retry_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Reply"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        self._sections: list[Section] = []
+        self._shown: list[tuple[Part, bool]] = []  # what each shows, and whether that is its end
+        self._source = self._pending = ""
+        self._last_cost_s = 0.0
+        self._flush_timer = QTimer(self, singleShot=True)
+        self._flush_timer.timeout.connect(self.on_flush)
+        self._parts = QVBoxLayout()
+        self._parts.setSpacing(2)
+        column.addLayout(self._parts)
+        self._progress = _Progress(self)
+        self._progress.hide()
+        column.addWidget(self._progress)
+        self._footer = QWidget(self)
+        row = QHBoxLayout(self._footer)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        self._figures = small_label("", self._footer)
+        self._figures.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._figures.setWordWrap(True)
+        row.addWidget(self._figures, 1)
+        self._again = quiet_button(self.tr("Try again"), self._footer)
+        self._again.clicked.connect(self.retry_clicked)
+        self._again.hide()
+        row.addWidget(self._again)
+        self._footer.hide()
+        self.tools: MessageTools | None = None
+        column.addWidget(self._footer)
+        self.card: Card | None = None
+
+    def set_tools(self, tools: MessageTools) -> None:
+        self.tools = tools
+        tools.watch(self)
+        layout = self._footer.layout()
+        assert layout is not None
+        layout.addWidget(tools)
+
+    @property
+    def figures(self) -> str:
+        return self._figures.text()
+
+    @property
+    def status(self) -> str:
+        """What is being done before the first word; empty when that is over."""
+        return "" if self._progress.isHidden() else self._progress.text
+
+    def source(self) -> str:
+        """All that the model wrote."""
+        return self._source + self._pending
+
+    def answer(self) -> str:
+        """What it wrote without its thoughts; these where there is nothing else."""
+        answers = [part.text.strip() for part in split(self.source()) if not part.thinking]
+        return "\n\n".join(answers) or self.source()
+
+    # ------------------------------------------------------------ for the finder
+
+    @staticmethod
+    def texts(source: str) -> list[str]:
+        return [shown(part.text) for part in split(source)]
+
+    def panes(self) -> list[QTextEdit | QPlainTextEdit | None]:
+        return [section.pane for section in self._sections]
+
+    def reveal(self, number: int) -> QTextEdit | QPlainTextEdit:
+        return self._sections[number].reveal()
+
+    # ------------------------------------------------------------ while it is written
+
+    def show_progress(self, text: str, done: int = 0, total: int = 0) -> None:
+        formula.prepare()
+        self._progress.show_progress(text, done, total)
+
+    def add_text(self, text: str) -> None:
+        """More of the reply. It is drawn at once, or a little later when drawing has become expensive."""
+        self._progress.hide()
+        self._pending += text
+        if not self._flush_timer.isActive():
+            self._flush_timer.start(int(min(self._last_cost_s * 5000, 500)))
+
+    def on_flush(self) -> None:
+        if not self._pending:
+            return
+        started = time.perf_counter()
+        self._source, self._pending = self.source(), ""
+        self._show(final=False)
+        self._last_cost_s = time.perf_counter() - started
+
+    def _show(self, *, final: bool) -> None:
+        """Bring the sections up to the text: all but the last stay as they are."""
+        parts = split(self._source, final=final)
+        wanted = [(part, final or index < len(parts) - 1) for index, part in enumerate(parts)]
+        for index, (part, ends) in enumerate(wanted):
+            if index < len(self._sections) and self._sections[index].thinking != part.thinking:
+                self._drop(index)  # what looked like an answer turns out as thoughts
+            if index == len(self._sections):
+                self._add(part.thinking)
+            if self._shown[index : index + 1] != [(part, ends)]:
+                self._sections[index].show_part(part, final=ends)
+                self._shown[index : index + 1] = [(part, ends)]
+        self._drop(len(wanted))
+        for section in self._sections:
+            section.set_caret(not final and section is self._sections[-1])
+
+    def _add(self, thinking: bool) -> None:
+        section = ThinkingSection(self) if thinking else AnswerSection(self)
+        if isinstance(section, AnswerSection):
+            section.setAccessibleName(self.tr("Reply"))
+        self._sections.append(section)
+        self._parts.addWidget(section)
+        section.stackUnder(self._footer)  # read before it
+        section.show()
+
+    def _drop(self, start: int) -> None:
+        for section in self._sections[start:]:
+            self._parts.removeWidget(section)
+            section.hide()
+            section.deleteLater()
+        del self._sections[start:], self._shown[start:]
+
+    def finish(self, text: str, figures: ReplyFigures) -> None:
+        """The whole reply is `text`: what was streamed is completed, or written again where it differs."""
+        self._flush_timer.stop()
+        self._source, self._pending = text, ""
+        self._show(final=True)
+        self._settle(figures.generated_tokens / figures.tokens_per_s if figures.tokens_per_s else 0.0)
+        self._progress.hide()
+        self._figures.setText(self._describe(figures))
+        self._figures.setToolTip(formats.tip(self._figures.text()))
+        self._again.setVisible(figures.state in ("interrupted", "partial"))
+        self._footer.show()
+
+    def _settle(self, seconds: float) -> None:
+        """Nothing more comes. `seconds`: how long all of it took, by the tokens' rate; 0 where that isn't known."""
+        alone = all(section.thinking for section in self._sections)
+        letters = max(1, sum(len(part.text) for part, _ in self._shown))
+        for section, (part, _) in zip(self._sections, self._shown, strict=True):
+            section.settle(alone=alone, estimate_s=seconds * len(part.text) / letters)
+
+    def fail(self, error: AppError) -> None:
+        """Say why, below what was written so far, with a way to try again."""
+        self._flush_timer.stop()
+        self._source, self._pending = self.source(), ""
+        self._show(final=True)
+        self._settle(0.0)
+        self._progress.hide()
+        if self.card is not None:
+            self.card.deleteLater()
+        self.card = Card(error.message, error.hint, "bad", self)
+        self.card.setToolTip(formats.tip(error.detail))
+        self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
+        self._footer.show()
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(layout.indexOf(self._footer), self.card)
+        self._footer.raise_()  # read after the card
+
+    def drop_retry(self) -> None:
+        """The conversation has gone on: this reply is no longer the last."""
+        self._again.hide()
+        if self.tools is not None:
+            self.tools.set_always(False)
+        if self.card is not None:
+            self.card.hide_buttons()
+
+    def _describe(self, f: ReplyFigures) -> str:
+        parts = [f.scheme] if f.scheme else []
+        if f.generated_tokens:
+            parts.append(self.tr("{0} tokens", "", f.generated_tokens).format(formats.count(f.generated_tokens)))
+        if f.tokens_per_s:
+            parts.append(formats.rate(f.tokens_per_s))
+        if f.prompt_tokens:
+            parts.append(
+                self.tr("reused {0} of {1} prompt tokens").format(
+                    formats.count(f.reused_tokens), formats.count(f.prompt_tokens)
+                )
+            )
+        notes = {
+            "interrupted": self.tr("stopped by you"),
+            "length": self.tr("ended at its length limit"),
+            "partial": self.tr("cut off when the program ended"),
+        }
+        if f.state in notes:
+            parts.append(notes[f.state])
+        return " · ".join(parts)
+
+
+class _Progress(QWidget):
+    """ "Reading the prompt" with a slim bar."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(6)
+        self._label = small_label("", self)
+        self._bar = QProgressBar(self)
+        self._bar.setTextVisible(False)
+        self._bar.setMaximumWidth(260)
+        column.addWidget(self._label)
+        column.addWidget(self._bar)
+
+    @property
+    def text(self) -> str:
+        return self._label.text()
+
+    def show_progress(self, text: str, done: int, total: int) -> None:
+        self._label.setText(text)
+        self._bar.setAccessibleName(text)
+        self._bar.setRange(0, total)
+        self._bar.setValue(done)
+        self._bar.setVisible(total > 0)
+        self.show()
+
+
+class EmptyState(QWidget):
+    """What a conversation without messages shows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        column = QVBoxLayout(self)
+        column.setSpacing(8)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.title = QLabel(self.tr("What would you like to talk about?"), self)
+        self.title.setFont(theme.font(1.5, bold=True))
+        self.detail = QLabel(self)
+        self.detail.setProperty("role", "muted")
+        for label in (self.title, self.detail):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
+            column.addWidget(label)
+
+    def set_scheme(self, scheme: str) -> None:
+        self.detail.setText(
+            self.tr("The cache of this conversation stays uncompressed.")
+            if scheme == "none"
+            else self.tr("The cache of this conversation will be compressed with {0}.").format(scheme)
+        )
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, 120)
