@@ -128,13 +128,21 @@ class OpenConversation:
 
 @dataclass(frozen=True)
 class Generate:
-    """Answer `messages` (the last is the user's); the text belongs to the assistant message `reply_id`."""
+    """Answer `messages` (the last is the user's); the text belongs to the assistant message `reply_id`. Where that is
+    the last of them it has begun already, and goes on from its end.
+    """
 
     conversation_id: str
     reply_id: str
     messages: tuple[ChatMessage, ...]
     scheme: str
     params: GenerationParams = field(default_factory=GenerationParams)
+
+    @property
+    def begun(self) -> str:
+        """What the reply says already; empty for a new one."""
+        last = self.messages[-1] if self.messages else None
+        return last.content if last is not None and last.message_id == self.reply_id else ""
 
 
 @dataclass(frozen=True)
@@ -220,7 +228,10 @@ class CachePlanned:
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """More text of a reply, at most 30 a second. Pieces joined in order are the whole reply."""
+    """More text of a reply, at most 30 a second. Pieces joined in order, behind what it began with, are the whole reply.
+
+    `generated_tokens` is the reply's length so far.
+    """
 
     conversation_id: str
     reply_id: str
@@ -254,7 +265,9 @@ class MemorySample:
 
 @dataclass(frozen=True)
 class TurnFinished:
-    """`reason` is stop (end token), length (max_tokens) or interrupted (the user)."""
+    """`reason` is stop (end token), length (max_tokens) or interrupted (the user). `text` and `generated_tokens` are of
+    the whole reply, also of one that went on.
+    """
 
     conversation_id: str
     reply_id: str

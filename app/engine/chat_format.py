@@ -20,7 +20,7 @@ from typing import Any
 
 from app import thinking
 from app.errors import AppError
-from app.events import ChatMessage, GenerationParams
+from app.events import ChatMessage, Generate, GenerationParams, OpenConversation, SwitchScheme
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,12 @@ class Rendered:
 
     text: str
     head: str = ""
+
+    def going_on(self, begun: str) -> Rendered:
+        """With a reply behind it that has begun, as the model wrote it: no template comes between, which might end it
+        or drop its thoughts. Its own mark takes the place of the header's.
+        """
+        return Rendered(self.text.removesuffix(self.head) + begun) if begun else self
 
 
 class ChatFormat:
@@ -73,6 +79,11 @@ class ChatFormat:
         self._inner_mark = "" if self.notice else self._end_mark(added, [*once, once[0]])
         self.end_tokens = frozenset({added[mark]} if mark in added else ()) - kept
         self.stops = _PLAIN_STOPS if self.notice else () if mark in ("", *added) else (mark,)
+
+    def prompt(self, command: OpenConversation | Generate | SwitchScheme) -> Rendered:
+        """What the model continues for `command`. Raises as `render`."""
+        begun = command.begun if isinstance(command, Generate) else ""
+        return self.render(command.messages[:-1] if begun else command.messages, command.params).going_on(begun)
 
     def render(self, messages: Sequence[ChatMessage], params: GenerationParams) -> Rendered:
         """The transcript with the header of a reply behind it.

@@ -38,7 +38,7 @@ class Wanted:
         self.ids: Tokens | None = None
         if command.messages:
             try:
-                self._text = loaded.format.render(command.messages, command.params).text
+                self._text = loaded.format.prompt(command).text
             except AppError:  # the turn will say so
                 return
             self.ids = np.asarray(prompt.encode(self._tokenizer, self._text), np.int64)

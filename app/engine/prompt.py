@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 # A letter never takes more tokens than this to complete, so held-back bytes can't hold back a reply.
-_HOLD_TOKENS = 16
+HOLD_TOKENS = 16
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:
@@ -56,14 +56,14 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
 class TextStream:
     """Turns tokens into text as they come. The pieces joined are the text of all tokens, letters never cut in two.
 
-    `hidden` tokens have no text.
+    `hidden` tokens have no text. `before` are the tokens that they go on from, which aren't told.
     """
 
-    def __init__(self, tokenizer: Any, hidden: Collection[int] = frozenset()) -> None:
+    def __init__(self, tokenizer: Any, hidden: Collection[int] = frozenset(), before: Sequence[int] = ()) -> None:
         self._tokenizer, self._hidden = tokenizer, hidden
-        self._tokens: list[int] = []
+        self._tokens = list(before)
         self._start = 0  # tokens from here on are decoded again, so that spaces and joined letters come out right
-        self._told = 0  # of these, how many have been told
+        self._told = len(self._tokens)  # of these, how many have been told
 
     def push(self, token: int) -> str:
         """The text that this token completes, often empty in the middle of a letter."""
@@ -71,7 +71,7 @@ class TextStream:
             return ""
         self._tokens.append(token)
         text = self._text(self._start, len(self._tokens))
-        if text.endswith("\ufffd") and len(self._tokens) - self._told < _HOLD_TOKENS:
+        if text.endswith("\ufffd") and len(self._tokens) - self._told < HOLD_TOKENS:
             return ""
         return self._tell(text)
 

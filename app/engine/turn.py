@@ -39,22 +39,24 @@ def answer(session: Session, command: Generate, stop: threading.Event) -> Iterat
     empty if it can't be trusted.
     """
     params, loaded = command.params, session.loaded
-    session.repeatable(params.seed is not None and params.temperature > 0)
-    rendered = loaded.format.render(command.messages, params)
+    session.repeatable(params.seed is not None and params.temperature > 0 and not command.begun)
+    rendered = loaded.format.prompt(command)
     ids = prompt.continue_from(loaded.tokenizer, session.tokens, rendered.text)
     if session.tokens and not session.can_trim and prompt.common_prefix(session.tokens, ids) < len(session.tokens):
         # A template that drops earlier thoughts would have all of it read again, turn after turn: they stay instead.
         last = session.tokens[-1]
         end = prompt.decode(loaded.tokenizer, [last]) if last in loaded.end_tokens else ""
-        said = loaded.format.render_as_said(command.messages, params, end)
+        before = command.messages[:-1] if command.begun else command.messages
+        said = loaded.format.render_as_said(before, params, end).going_on(command.begun)
         whole = prompt.continue_from(loaded.tokenizer, session.tokens, said.text)
         if prompt.common_prefix(session.tokens, whole) == len(session.tokens):
             rendered, ids = said, whole
     room = loaded.info.context_tokens - len(ids)
-    if room < _margin(params):
+    if room < (1 if command.begun else _margin(params)):
         yield _context_full(session, command, len(ids))
         return
-    turn = Turn(session, command, ids, rendered.head, limit=min(params.max_tokens, room))
+    header = prompt.encode(loaded.tokenizer, rendered.text.removesuffix(command.begun)) if command.begun else ids
+    turn = Turn(session, command, ids, rendered.head, len(ids) - len(header), limit=min(params.max_tokens, room))
     try:
         yield from turn.run(stop)
     except Exception:
@@ -87,19 +89,21 @@ def _margin(params: GenerationParams) -> int:
 
 class Turn:
     """Answers one command over a session's cache. `ids` is the whole prompt, `head` what of it belongs to the reply's
-    text, `limit` the most tokens to generate.
+    text, `before` how many of its tokens are a reply's that goes on, `limit` the most tokens to generate.
     """
 
-    def __init__(self, session: Session, command: Generate, ids: list[int], head: str, limit: int) -> None:
+    def __init__(self, session: Session, command: Generate, ids: list[int], head: str, before: int, limit: int) -> None:
         self._session, self._command, self._ids, self._head, self._limit = session, command, ids, head, limit
         chat_format = session.loaded.format
-        self._stream = prompt.TextStream(session.loaded.tokenizer, chat_format.hidden)
+        tokenizer, begun = session.loaded.tokenizer, command.begun
+        self._stream = prompt.TextStream(tokenizer, chat_format.hidden, ids[-prompt.HOLD_TOKENS :] if begun else ())
         self._stops = StopFinder((*command.params.stop, *chat_format.stops))
         self._lengths: list[int] = []  # of the text of the reply's tokens up to each one, without the head
         self._passed = 0  # letters of it that came before any stop string
-        self._told = ""
+        self._told = begun
         self._untold = ""
-        self._generated = 0  # tokens of the reply
+        self._before = before  # tokens of the reply in the prompt
+        self._generated = 0  # tokens of the reply that this turn has made
         self._sampled = 0  # with the end token
         self._reason: Literal["stop", "length", "interrupted"] = "interrupted"
         self._batches = _Ticker(1 / BATCHES_PER_S)
@@ -136,7 +140,7 @@ class Turn:
             text=self._told,
             prompt_tokens=len(ids),
             reused_tokens=reused,
-            generated_tokens=self._generated,
+            generated_tokens=self._before + self._generated,
             prefill_tokens_per_s=(len(ids) - reused) / prefill_s if prefill_s else 0.0,
             tokens_per_s=(self._sampled - 1) / decode_s if decode_s else 0.0,
         )
@@ -212,7 +216,9 @@ class Turn:
         if self._untold:
             text, self._untold = self._untold, ""
             self._told += text
-            yield TokenBatch(self._command.conversation_id, self._command.reply_id, text, self._generated)
+            yield TokenBatch(
+                self._command.conversation_id, self._command.reply_id, text, self._before + self._generated
+            )
 
 
 class _Ticker:

@@ -184,6 +184,23 @@ class Library:
         parent = parent or self.conversation(conversation_id).leaf
         return self._add(conversation_id, "assistant", "", "partial", parent, scheme)
 
+    def resume_reply(self, message: Message, scheme: str) -> Message:
+        """Have a reply that was cut go on: `partial` again, as far as it is. Half a letter at its end is written anew."""
+        self._db.execute(
+            "UPDATE messages SET content = ?, scheme = ?, state = 'partial' WHERE id = ?",
+            (message.content.rstrip("\ufffd"), scheme, message.id),
+        )
+        self._touch(message.conversation)
+        return self.message(message.id)
+
+    def leave_reply(self, message: Message) -> None:
+        """What `resume_reply` began led to nothing: the reply is as it was."""
+        self._db.execute(
+            "UPDATE messages SET content = ?, scheme = ?, state = ? WHERE id = ?",
+            (message.content, message.scheme, message.state, message.id),
+        )
+        self._streaming.drop(message.id)
+
     def update_partial(self, message_id: str, content: str) -> None:
         """What a streaming reply says so far; only what is new is written. Raises OSError."""
         known = self._db.execute("SELECT 1 FROM messages WHERE id = ? AND state = 'partial'", (message_id,))
@@ -205,14 +222,14 @@ class Library:
                  turn.prefill_tokens_per_s, turn.tokens_per_s, turn.reply_id),
             )  # fmt: skip
             self._touch(turn.conversation_id)
-        self._streaming.drop(turn.reply_id)
+        self._settled(turn.reply_id)
 
     def fail_reply(self, message_id: str, content: str, error: str) -> None:
         """Keep what was said before the failure, and the reason."""
         self._db.execute(
             "UPDATE messages SET content = ?, state = 'failed', error = ? WHERE id = ?", (content, error, message_id)
         )
-        self._streaming.drop(message_id)
+        self._settled(message_id)
 
     def remove_message(self, message_id: str) -> None:
         """Take back a message without children, e.g. a reply for which there was no room. Where it was shown, the
@@ -340,6 +357,11 @@ class Library:
         text = self._streaming.text(message.id) if message.state == "partial" else None
         return replace(message, content=text) if text else message
 
+    def _settled(self, message_id: str) -> None:
+        """Its row says all: so does the index, where it had taken in a beginning."""
+        self._streaming.drop(message_id)
+        self._index.renew(self._places("id", message_id))
+
     def _places(self, column: str, value: str) -> list[int]:
         """What the search index knows messages by."""
         return [seq for (seq,) in self._db.execute(f"SELECT seq FROM messages WHERE {column} = ?", (value,))]
@@ -362,7 +384,7 @@ class Library:
             log.warning("the rest of a reply can't be taken in: %s", error)
         else:
             for message_id, _ in left:
-                self._streaming.drop(message_id)
+                self._settled(message_id)
 
     def _add(
         self, conversation_id: str, role: Role, content: str, state: State, parent: str | None, scheme: str

@@ -105,6 +105,14 @@ class SearchIndex:
             log.warning("the search index is made anew: %s", error)
             self.forget()
 
+    def renew(self, places: Sequence[int]) -> None:
+        """The messages of these `seq` say something else than they did; those that weren't taken in yet still aren't."""
+        try:
+            self._renew(places)
+        except sqlite3.DatabaseError as error:
+            log.warning("the search index is made anew: %s", error)
+            self.forget()
+
     def find(self, text: str, limit: int = 200) -> list[Hit]:
         """The latest messages that hold every word of `text` (the last one may be a beginning), deleted ones left out.
 
@@ -171,6 +179,14 @@ class SearchIndex:
             if followed in places:
                 newest = db.execute("SELECT rowid, message FROM found ORDER BY rowid DESC LIMIT 1").fetchone()
                 db.execute("UPDATE followed SET seq = ?, message = ?", newest or (0, ""))
+
+    def _renew(self, places: Sequence[int]) -> None:
+        db = self._opened()
+        for place in places:
+            if db.execute("SELECT 1 FROM found WHERE rowid = ?", (place,)).fetchone():
+                (row,) = self._messages.execute(_SELECT, (place - 1, 1)).fetchall()
+                with db:
+                    db.execute("UPDATE found SET content = ? WHERE rowid = ?", (_spaced(row["content"]), place))
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:

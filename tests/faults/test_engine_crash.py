@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app import crashes, paths
 from app.engine.marker import Unfinished, WorkMarker
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.window.startup import finish, open_window
 from tests.engine_kit import make_model
 

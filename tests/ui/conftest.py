@@ -16,7 +16,8 @@ from app.library.conversations import Library
 from app.settings import Settings
 from app.ui.shared import language, theme
 from app.ui.shared.cards import Divider
-from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 from app.ui.window.main_window import MainWindow
 from tests.ui.fake_engine import MODEL, FakeEngine
 from tests.ui.fake_hub import FakeHub

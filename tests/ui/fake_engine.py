@@ -245,11 +245,11 @@ class FakeEngine(QObject):
         held = self.caches.get(name, (scheme, 0))[1]
         reused = min(held, prompt - 1)
         yield ev.PrefillStarted(name, prompt, reused)
-        text, tokens = "", prompt
+        text, tokens = command.begun, prompt
         for done in range(reused, prompt, 512):
             yield ev.PrefillProgress(name, done - reused, prompt - reused)
             if self.stopping:
-                yield ev.TurnFinished(name, command.reply_id, "interrupted", scheme, "", prompt, reused, 0, 0.0, 0.0)
+                yield ev.TurnFinished(name, command.reply_id, "interrupted", scheme, text, prompt, reused, 0, 0.0, 0.0)
                 return
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
@@ -260,7 +260,8 @@ class FakeEngine(QObject):
         self.caches[name] = (scheme, prompt)
         yield self._planned(name, scheme)
         yield self._sample(name, scheme)
-        pieces = self.reply(command.messages[-1].content).split(" ")
+        said = [message.content for message in command.messages if message.role == "user"]
+        pieces = self.reply(said[-1]).removeprefix(command.begun).split(" ")
         reason = "stop"
         for number, piece in enumerate(pieces, 1):
             if self.stopping:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.window.main_window import MainWindow
 from app.ui.window.startup import finish, make_application, open_window
 

@@ -6,7 +6,8 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
 from app.ui.transcript.message_editor import MessageEditor
-from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.scene import Scene
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtTest import QTest
 
 from app.attachments import Attachment
-from app.ui.transcript.messages import UserBubble
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.fake_engine import MODEL
 from tests.ui.scene import FILLER, Scene
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 from app import attachments
 from app.attachments import Attachment
 from app.ui.text import links
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.sections import ThinkingSection
 from tests.ui.scene import Scene
 

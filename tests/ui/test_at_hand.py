@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.ui.conversations.conversation_list import DETAIL_ROLE
 from app.ui.shared import theme
 from app.ui.transcript.message_editor import MessageEditor
-from app.ui.transcript.messages import UserBubble
+from app.ui.transcript.user_bubble import UserBubble
 from app.ui.window.crash_view import ReportView
 from tests.ui.conftest import Bench
 

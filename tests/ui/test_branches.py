@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from app import attachments
 from app import events as ev
 from app.errors import AppError
-from app.ui.shared.cards import Card, ContextFullCard
+from app.ui.shared.cards import ContextFullCard
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.message_tools import MessageTools
-from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_chat import button, generated
@@ -123,8 +124,9 @@ def test_a_failed_reply_is_tried_again_and_stays_as_a_version(bench: Bench) -> N
     assert places(bench) == ["2/2"]
     press(tools(bench.items(ReplyView)[0]).previous, bench)
     (view,) = bench.items(ReplyView)
-    assert isinstance(view.card, Card)
-    press(tools(view).again, bench)
+    assert not tools(view).again.isVisible(), "one place to answer it again: the card"
+    button(view.card, "Retry").click()
+    bench.rest()
     assert places(bench) == ["3/3"]
     assert bench.replies() == ["You said *Hello*."]
 

@@ -17,7 +17,7 @@ from app.errors import AppError
 from app.ui.conversations.conversation_list import DETAIL_ROLE, SHORT_ROLE
 from app.ui.shared import faults, formats, theme
 from app.ui.shared.cards import Card, ContextFullCard
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine, cache_bytes
 

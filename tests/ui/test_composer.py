@@ -17,7 +17,7 @@ from app.attachments import Attachment
 from app.ui.composer.attachment_row import MOST_IN_TEXT
 from app.ui.composer.composer import Composer
 from app.ui.composer.message_edit import LONG_PASTE, MAX_LINES
-from app.ui.transcript.messages import UserBubble
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 

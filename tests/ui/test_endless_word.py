@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.composer.composer import Composer
 from app.ui.text.text_pane import LONGEST_WORD, PlainPane
-from app.ui.transcript.messages import UserBubble
+from app.ui.transcript.user_bubble import UserBubble
 
 WORD = "x" * (LONGEST_WORD + 1)
 Mode = QTextOption.WrapMode

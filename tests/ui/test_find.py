@@ -14,9 +14,10 @@ from app import attachments
 from app.attachments import Attachment
 from app.events import TurnFinished
 from app.ui.shared import theme
-from app.ui.transcript.messages import ReplyView, UserBubble
 from app.ui.transcript.pieces import Entry
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.sections import ThinkingSection
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
 
 Start = Callable[..., Bench]

@@ -61,7 +61,7 @@ sys.exit(code)
 PAINTED = (
     "shared.painting",
     "shared.cards",
-    "transcript.messages",
+    "transcript.user_bubble",
     "text.text_pane",
     "shared.notice_bar",
     "memory.memory_chart",

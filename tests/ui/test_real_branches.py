@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.message_tools import MessageTools
-from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 from tests.engine_kit import make_model
 from tests.ui.test_real_engine import CHOSEN, Running
 

@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.ui.shared.cards import Divider
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.window.main_window import MainWindow
 from app.ui.window.startup import finish, open_window
 from app.work.engine_thread import EngineThread

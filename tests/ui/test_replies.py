@@ -16,8 +16,9 @@ from app.ui.shared import theme
 from app.ui.text import formula
 from app.ui.text.document_text import Shown
 from app.ui.text.markdown import MarkdownWriter, shown
-from app.ui.transcript.messages import ReplyFigures, ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyFigures, ReplyView
 from app.ui.transcript.sections import AnswerSection, MarkdownPane, ThinkingSection
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
 
 FIGURES = ReplyFigures("turbo4", 100, 50.0, 20, 0)

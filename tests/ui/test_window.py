@@ -18,8 +18,9 @@ from pytestqt.qtbot import QtBot
 from app.errors import AppError, Interrupted
 from app.events import TurnFinished
 from app.ui.shared import theme
-from app.ui.transcript.messages import ReplyView, UserBubble
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.transcript import FIRST_PAGE
+from app.ui.transcript.user_bubble import UserBubble
 from app.ui.window.starter_install import InstallJob
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine

@@ -20,7 +20,7 @@ from app.ui.memory.memory_panel import MemoryPanel
 from app.ui.shared import formats
 from app.ui.shared.turn import Turn
 from app.ui.shared.writing import Writing
-from app.ui.transcript.messages import ReplyFigures, ReplyView
+from app.ui.transcript.reply_view import ReplyFigures, ReplyView
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +30,13 @@ FIRST_TOKEN_MS = 2000
 
 class Answering(QObject):
     """`ended(conversation)` when a turn is over, in whatever way, and shown; before it `overfull(event, view, message)`
-    where the prompt didn't fit and the reply to `message`, which is no more, is on screen.
+    where the prompt didn't fit and the reply to `message`, which is no more, is on screen; `no_room(reply)` where one
+    on screen can't go on, and is as it was.
     """
 
     ended = Signal(str)
     overfull = Signal(object, object, str)
+    no_room = Signal(object)
 
     def __init__(
         self, library: Library, writing: Writing, cache: CacheView, panel: MemoryPanel, parent: QObject
@@ -67,9 +69,11 @@ class Answering(QObject):
         """The message that is being written."""
         return self._turn.reply.id if self._turn else None
 
-    def begin(self, reply: Message, status: str) -> None:
-        """The engine is asked for this one next; `status` says what it waits for. See `show`."""
-        self._turn, self._view = Turn(reply.conversation, reply, status=status), None
+    def begin(self, reply: Message, status: str, before: Message | None = None) -> None:
+        """The engine is asked for this one next; `status` says what it waits for. `before`: as it was, where it goes on.
+        See `show`.
+        """
+        self._turn, self._view = Turn(reply.conversation, reply, before, status=status), None
         self._save_timer.start()
 
     def hide(self) -> None:
@@ -83,7 +87,7 @@ class Answering(QObject):
         self._view = view = make()
         if self._turn.text:
             view.add_text(self._turn.text)
-        else:
+        if self._turn.waits:
             view.show_progress(self._turn.status, self._turn.done, self._turn.total)
         return view
 
@@ -123,7 +127,7 @@ class Answering(QObject):
         self._show_status(words.format(formats.count(done), formats.count(total)), done, total)
 
     def _show_status(self, text: str, done: int, total: int) -> None:
-        if self._turn is None or self._turn.text:
+        if self._turn is None or not self._turn.waits:
             return
         self._turn.status, self._turn.done, self._turn.total = text, done, total
         if self._view:
@@ -158,9 +162,11 @@ class Answering(QObject):
         self.ended.emit(event.conversation_id)
 
     def _context_full(self, event: ev.ContextFull) -> None:
-        answered = self._turn.reply.parent if self._turn else None
-        view = self._end(event, partial(self._library.remove_message, event.reply_id))
-        if view:
+        answered, before = (self._turn.reply.parent, self._turn.before) if self._turn else (None, None)
+        if before is not None:
+            if self._end(event, partial(self._library.leave_reply, before)):
+                self.no_room.emit(before)
+        elif view := self._end(event, partial(self._library.remove_message, event.reply_id)):
             self.overfull.emit(event, view, answered)
         self.ended.emit(event.conversation_id)
 

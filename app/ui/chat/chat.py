@@ -33,7 +33,7 @@ from app.ui.shared.cards import ContextFullCard
 from app.ui.shared.notice_bar import NoticeBar
 from app.ui.shared.turn import EngineLink
 from app.ui.shared.writing import Writing
-from app.ui.transcript.messages import ReplyView
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.transcript import Transcript
 
 IDLE_SAVE_MS = 4000
@@ -69,9 +69,12 @@ class Chat(QObject):
         self._shown = Shown(library, self._cache, self._items, transcript)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
         self.answering.ended.connect(self.on_turn_ended)
-        self.choices = Choices(self, self.said, self._writing, self._items, transcript, composer, self)
+        self.choices = Choices(self, self.said, self._writing, self._items, transcript, composer, notices,
+                               self)  # fmt: skip
         self.answering.overfull.connect(self.choices.on_overfull)
         self._items.retry_clicked.connect(self.choices.on_retry)
+        self._items.go_on_clicked.connect(self.choices.on_go_on)
+        self.answering.no_room.connect(self.choices.on_no_room)
         self._items.again_clicked.connect(self.choices.on_again)
         self._items.edit_clicked.connect(self.choices.on_edit)
         self._items.edited.connect(self.choices.on_edited)
@@ -172,17 +175,21 @@ class Chat(QObject):
             self.drafting.flush()
             self.generate(reply)
 
-    def generate(self, reply: Message, anew: bool = False) -> None:
-        """Have the message answered that `reply` stands behind. `anew`: what stands before it looks different too."""
-        self.answering.begin(reply, self._first_status())
+    def generate(self, reply: Message, anew: bool = False, before: Message | None = None) -> None:
+        """Have the message answered that `reply` stands behind. `anew`: what stands before it looks different too.
+        `before`: the reply as it was, where it has begun and goes on.
+        """
+        self.answering.begin(reply, self._first_status(), before)
         if reply.conversation != self.current:  # it has just been made, and goes on with what was chosen here
             self.generation.adopt(reply.conversation)
         if anew or reply.conversation != self.current:
             self.open(reply.conversation)
+        elif before is not None:
+            self.choices.put_reply(reply)
         else:
             self.show_branch()
         self._transcript.follow()
-        messages = self.said.to_read(self.current, until=reply.parent)
+        messages = self.said.to_read(self.current, until=reply.parent if before is None else reply.id)
         self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.generation.params))
         self._idle_timer.stop()
         self.state_changed()

@@ -16,17 +16,19 @@ from app.ui.shared import formats
 from app.ui.shared.cards import Divider
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.message_tools import MessageTools
-from app.ui.transcript.messages import ReplyFigures, ReplyView, UserBubble
 from app.ui.transcript.pieces import MESSAGE, ItemMaker, Piece
+from app.ui.transcript.reply_view import ReplyFigures, ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 
 
 class ChatItems(QObject):
-    """`retry_clicked`: the reader wants the last message answered again. `live_reply(message)` gives the view of a
-    reply that is being written now, None for any other. Every piece that stands for a message has its id as the
-    property MESSAGE.
+    """`retry_clicked`: the reader wants the last message answered again; `go_on_clicked`: a reply shall go on.
+    `live_reply(message)` gives the view of a reply that is being written now, None for any other. Every piece that
+    stands for a message has its id as the property MESSAGE.
     """
 
     retry_clicked = Signal()
+    go_on_clicked = Signal(str)
     edit_clicked = Signal(str)
     again_clicked = Signal(str)
     version_chosen = Signal(str)
@@ -79,6 +81,7 @@ class ChatItems(QObject):
     def reply(self, message: Message, versions: Sequence[str], last: bool) -> ReplyView:
         view = self._live_reply(message) or self.stored_reply(message)
         view.setProperty(MESSAGE, message.id)
+        view.go_on_clicked.connect(partial(self.go_on_clicked.emit, message.id))
         tools = self._tools(message, versions, view.answer)
         tools.set_always(last)
         view.set_tools(tools)

@@ -17,10 +17,13 @@ from app.ui.chat.chat_items import ChatItems
 from app.ui.chat.said import Said
 from app.ui.composer.composer import Composer
 from app.ui.shared.cards import ContextFullCard
+from app.ui.shared.notice_bar import NoticeBar
 from app.ui.shared.writing import Writing
-from app.ui.transcript.messages import ReplyView
 from app.ui.transcript.pieces import MESSAGE
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.transcript import Transcript
+
+NO_ROOM_S = 12.0
 
 
 class Stage(Protocol):
@@ -41,15 +44,15 @@ class Stage(Protocol):
     def open(self, conversation_id: str) -> None: ...
     def show_branch(self) -> None: ...
     def restore_cache(self) -> None: ...
-    def generate(self, reply: Message, anew: bool = False) -> None: ...
+    def generate(self, reply: Message, anew: bool = False, before: Message | None = None) -> None: ...
 
 
 class Choices(QObject):
     def __init__(self, stage: Stage, said: Said, writing: Writing, items: ChatItems, transcript: Transcript,
-                 composer: Composer, parent: QObject) -> None:  # fmt: skip
+                 composer: Composer, notices: NoticeBar, parent: QObject) -> None:  # fmt: skip
         super().__init__(parent)
         self._stage, self._said, self._writing, self._items = stage, said, writing, items
-        self._transcript, self._composer = transcript, composer
+        self._transcript, self._composer, self._notices = transcript, composer, notices
         self._next: tuple[str, Callable[[], None]] | None = None  # in which conversation, when its reply has stopped
         self._unanswered = ""  # the message for which there was no room
 
@@ -69,6 +72,38 @@ class Choices(QObject):
             reply = self._writing.now(partial(self._said.answer, user, self._stage.wanted_scheme()))
             if reply is not None:
                 self._stage.generate(reply)
+
+    def on_go_on(self, reply_id: str) -> None:
+        """A reply that was cut grows on from its end."""
+        before = self._said.message(reply_id)
+        if self._stage.generating or not before.content or not self._stage.free():
+            return
+        reply = self._writing.now(partial(self._said.go_on, before, self._stage.wanted_scheme()))
+        if reply is not None:
+            self._stage.generate(reply, before=before)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the last reply was cut."""
+        return self._cut() is not None
+
+    def _cut(self) -> ReplyView | None:
+        return next((v for v in self._transcript.items() if isinstance(v, ReplyView) and v.can_go_on), None)
+
+    def on_go_on_last(self) -> None:
+        if (view := self._cut()) is not None:
+            view.go_on_clicked.emit()
+
+    def on_no_room(self, reply: Message) -> None:
+        """It stands there as it did, and why it doesn't go on."""
+        self.put_reply(reply)
+        self._notices.show_notice(
+            self.tr("This reply fills the model's context, so it can't go on. Nothing was cut."), timeout_s=NO_ROOM_S
+        )
+
+    def put_reply(self, reply: Message) -> None:
+        """Its piece anew, the last of the branch."""
+        self._put(self._items.reply(reply, self._said.versions(reply), last=True))
 
     def on_edit(self, message_id: str) -> None:
         editor = self._items.editor(self._said.message(message_id))

@@ -57,6 +57,10 @@ class Said:
         """Once more, if it was answered before: that stays as another branch."""
         return self._library.begin_reply(message.conversation, scheme, message.id)
 
+    def go_on(self, message: Message, scheme: str) -> Message:
+        """The same reply, where it was cut."""
+        return self._library.resume_reply(message, scheme)
+
     def edit(self, message: Message, text: str, scheme: str) -> Message:
         """Something else in its place: what was said before stays as another branch."""
         return self.answer(self._library.edit(message, text), scheme)

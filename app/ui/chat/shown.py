@@ -5,8 +5,8 @@ from __future__ import annotations
 from app.library.conversations import Library
 from app.ui.chat.cache_view import CacheView
 from app.ui.chat.chat_items import ChatItems
-from app.ui.transcript.messages import ReplyView
 from app.ui.transcript.pieces import MESSAGE
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.transcript import Transcript
 
 

@@ -64,6 +64,7 @@ class Actions(QObject):
         self.stop = self._action(self.tr("Stop"), ("Esc", "Ctrl+."))
         self.edit_last = self._action(self.tr("Edit the last message"), "Ctrl+E")
         self.again = self._action(self.tr("Answer again"), "Ctrl+R")
+        self.go_on = self._action(self.tr("Continue the reply"))
         self.shortcuts = self._action(self.tr("Keyboard shortcuts"), ("Ctrl+/", "F1") if mac else ("F1", "Ctrl+/"))
         self.log_folder = self._action(self.tr("Show the log folder"))
         self.crash_report = self._action(self.tr("Last crash report…"))
@@ -113,7 +114,7 @@ class Actions(QObject):
         edit += [self.find_next, self.find_previous, self.search]
         view = [self.sidebar, self.panel, None, self.next, self.previous, None]
         view += [self.larger, self.smaller, self.usual_size]
-        chat = [self.send, self.stop, None, self.edit_last, self.again, None]
+        chat = [self.send, self.stop, None, self.edit_last, self.again, self.go_on, None]
         chat += [self.attach, self.reply_settings, None, self.scheme]
         model = [self.models, self.downloads, None, self.open_folder, self.unload]
         about = [self.shortcuts, None, self.log_folder, self.crash_report, None, self.about]

@@ -141,6 +141,10 @@ class Card(QWidget):
         row, stack = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._buttons.setDirection(row if needed <= self.column.contentsRect().width() else stack)
 
+    @property
+    def has_buttons(self) -> bool:
+        return any(not button.isHidden() for button in self.findChildren(QPushButton))
+
     def hide_buttons(self) -> None:
         for button in self.findChildren(QPushButton):
             button.hide()

@@ -23,10 +23,13 @@ class EngineLink(Protocol):
 
 @dataclass
 class Turn:
-    """The reply that is being made, in the conversation on screen or in another."""
+    """The reply that is being made, in the conversation on screen or in another. `before` is the same one where it had
+    begun, and goes on.
+    """
 
     conversation_id: str
     reply: Message
+    before: Message | None = None
     text: str = ""
     saved_text: str = ""
     prompt_tokens: int = 0
@@ -36,6 +39,14 @@ class Turn:
     total: int = 0
     first_tokens: int = 0
     first_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.text = self.saved_text = self.reply.content
+
+    @property
+    def waits(self) -> bool:
+        """Whether its first word, or the first that is new, hasn't come."""
+        return self.text == self.reply.content
 
     def rate(self, generated: int) -> float:
         """Tokens a second since the first ones came; 0 while it is too early to say."""

@@ -13,7 +13,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QToolButton, QWidget
 
 from app.ui.shared import theme
-from app.ui.transcript.messages import EmptyState
+from app.ui.transcript.empty_state import EmptyState
 from app.ui.transcript.pieces import Entry, ItemMaker
 
 COLUMN_WIDTH = 720

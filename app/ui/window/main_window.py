@@ -138,6 +138,7 @@ class MainWindow(QMainWindow):
         a.stop.triggered.connect(self.chat.stop)
         a.edit_last.triggered.connect(self.chat.choices.on_edit_last)
         a.again.triggered.connect(self.chat.choices.on_retry)
+        a.go_on.triggered.connect(self.chat.choices.on_go_on_last)
         self.browsing.chat_wanted.connect(self.on_to_chat)
         self.browsing.list_wanted.connect(self.on_list_wanted)
         self.browsing.titled.connect(self.on_titled)
@@ -280,6 +281,7 @@ class MainWindow(QMainWindow):
         a.send.setEnabled(a.attach.isEnabled() and self.composer.can_send)
         for action in (a.find, a.find_next, a.find_previous, a.edit_last, a.again):
             action.setEnabled(bool(self.chat.current) and not pages.on_models)
+        a.go_on.setEnabled(a.again.isEnabled() and self.chat.choices.can_go_on)
         for action in (a.reply_settings, a.scheme):  # they leave the models
             action.setEnabled(not pages.welcome_waits)
 
@@ -299,6 +301,7 @@ class MainWindow(QMainWindow):
             self.composer.edit.setFocus()
         self._generating = self.chat.generating
         self._allow_stop()
+        self._allow_commands()
 
     def _allow_stop(self) -> None:
         """Where nobody sees what is running, Escape mustn't stop it."""

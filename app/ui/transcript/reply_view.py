@@ -1,36 +1,21 @@
-"""What the user wrote and what the model answered, as pieces of a transcript."""
+"""What the model answered, as a piece of a transcript."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QProgressBar,
-    QSizePolicy,
-    QTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QProgressBar, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
-from app import attachments
 from app.errors import AppError
 from app.thinking import Part, split
-from app.ui.shared import formats, theme
+from app.ui.shared import formats
 from app.ui.shared.cards import Card, quiet_button, small_label
 from app.ui.text import formula
 from app.ui.text.markdown import shown
-from app.ui.text.text_pane import PlainPane
-from app.ui.transcript.attached import AttachedFiles
 from app.ui.transcript.message_tools import MessageTools
 from app.ui.transcript.sections import AnswerSection, Section, ThinkingSection
-
-FOLD_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -45,126 +30,14 @@ class ReplyFigures:
     state: str = "complete"  # complete, interrupted, length, partial or failed
 
 
-class UserBubble(QWidget):
-    """The user's words at the right, as wide as they need; a long text is folded until asked for, and so is every file
-    that goes with it.
+class ReplyView(QWidget):
+    """An answer: streamed text, then its figures; or why there is none. One that was cut can go on from its end.
+
+    Answering again stands in one place: on the card that says why it failed, else among the tools.
     """
 
-    PADDING_X, PADDING_Y, BELOW = 14, 10, 7  # a line's own spacing lies below it
-
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.text = text
-        words, files = attachments.split(text)
-        self.setAccessibleName(self.tr("You: {0}").format((words or text)[:200]))
-        self.files = AttachedFiles(files, self) if files else None
-        if self.files:
-            self.files.toggled.connect(self._arrange)
-        self._pane = PlainPane(words, self)
-        self._pane.setVisible(bool(words))
-        self._pane.setAccessibleName(self.tr("Your message"))
-        self.more = quiet_button(self.tr("Show all"), self)
-        self.more.clicked.connect(self.on_more_clicked)
-        self.more.hide()
-        self._folded = True
-        self.tools: MessageTools | None = None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.theme().changed.connect(self.on_theme_changed)
-
-    def set_tools(self, tools: MessageTools) -> None:
-        """Beside the bubble where there is room, else below it; with ‹ › always below: these stay in one place."""
-        self.tools = tools
-        tools.setParent(self)
-        tools.watch(self)
-        self._arrange()
-
-    def source(self) -> str:
-        return self.text
-
-    @staticmethod
-    def texts(source: str) -> list[str]:
-        words, files = attachments.split(source)
-        return [*(file.text.rstrip("\n") for file in files), words]
-
-    def panes(self) -> list[QTextEdit | QPlainTextEdit | None]:
-        return [*(self.files.opened if self.files else ()), self._pane]
-
-    def reveal(self, number: int) -> QTextEdit | QPlainTextEdit:
-        if self.files and number < len(self.files.buttons):
-            return self.files.reveal(number)
-        if self._folded and not self.more.isHidden():
-            self.on_more_clicked()
-        return self._pane
-
-    def on_theme_changed(self) -> None:
-        self._pane.restyle()
-        self._arrange()
-
-    def on_more_clicked(self) -> None:
-        self._folded = not self._folded
-        self.more.setText(self.tr("Show all") if self._folded else self.tr("Show less"))
-        self._arrange()
-
-    def resizeEvent(self, _event: QResizeEvent) -> None:
-        self._arrange()
-
-    def _arrange(self) -> None:
-        limit = int(self.width() * 0.8) - 2 * self.PADDING_X
-        words = not self._pane.isHidden()
-        width = max(self._pane.natural_width(limit) if words else 0, 12)
-        top = self.PADDING_Y
-        if self.files:
-            width = max(width, self.files.natural_width(limit))
-            files_height = self.files.sizeHint().height()
-            self.files.setGeometry(self._bubble_left(width), top, width, files_height)
-            top += files_height + (8 if words else 3 - self.BELOW)
-        left = self._bubble_left(width)
-        full = self._pane.text_height(width) if words else 0
-        folded = self._pane.height_of_lines(FOLD_LINES)
-        long = full > folded * 1.3
-        height = folded if long and self._folded else full
-        self._pane.setGeometry(left, top, width, height)
-        total = top + height + self.BELOW
-        self.more.setVisible(long)
-        if long:
-            size = self.more.sizeHint()
-            self.more.setGeometry(left - 5, top + height + 4, size.width(), size.height())
-            total += size.height() + 2
-        self.box = QRectF(left - self.PADDING_X, 0, width + 2 * self.PADDING_X, total)
-        if self.tools is not None:
-            total = self._place_tools(self.tools, total)
-        if total != self.height():
-            self.setFixedHeight(total)
-        self.update()
-
-    def _place_tools(self, tools: MessageTools, height: int) -> int:
-        """Returns the height with them."""
-        size, gap = tools.sizeHint(), 6
-        rtl = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        beside = int(self.box.right()) + gap if rtl else int(self.box.left()) - gap - size.width()
-        if not tools.has_versions and beside >= 0 and beside + size.width() <= self.width():
-            tools.setGeometry(beside, height - size.height() - 4, size.width(), size.height())
-            return height
-        tools.setGeometry(0 if rtl else self.width() - size.width(), height + 2, size.width(), size.height())
-        return height + 2 + size.height()
-
-    def _bubble_left(self, width: int) -> int:
-        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            return self.PADDING_X
-        return self.width() - width - self.PADDING_X
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.colors().bubble))
-            painter.drawRoundedRect(self.box, 13, 13)
-
-
-class ReplyView(QWidget):
-    """An answer: streamed text, then its figures; or why there is none."""
-
     retry_clicked = Signal()
+    go_on_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -193,10 +66,11 @@ class ReplyView(QWidget):
         self._figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._figures.setWordWrap(True)
         row.addWidget(self._figures, 1)
-        self._again = quiet_button(self.tr("Try again"), self._footer)
-        self._again.clicked.connect(self.retry_clicked)
-        self._again.hide()
-        row.addWidget(self._again)
+        self.go_on = quiet_button(self.tr("Continue"), self._footer)
+        self.go_on.setToolTip(formats.tip(self.tr("Have this reply go on from its end")))
+        self.go_on.clicked.connect(self.go_on_clicked)
+        self.go_on.hide()
+        row.addWidget(self.go_on)
         self._footer.hide()
         self.tools: MessageTools | None = None
         column.addWidget(self._footer)
@@ -208,6 +82,16 @@ class ReplyView(QWidget):
         layout = self._footer.layout()
         assert layout is not None
         layout.addWidget(tools)
+        self._show_again()
+
+    def _show_again(self) -> None:
+        if self.tools is not None:
+            self.tools.again.setVisible(self.card is None or not self.card.has_buttons)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it was cut, and nothing has come behind it."""
+        return not self.go_on.isHidden()
 
     @property
     def figures(self) -> str:
@@ -301,7 +185,7 @@ class ReplyView(QWidget):
         self._progress.hide()
         self._figures.setText(self._describe(figures))
         self._figures.setToolTip(formats.tip(self._figures.text()))
-        self._again.setVisible(figures.state in ("interrupted", "partial"))
+        self.go_on.setVisible(bool(text) and figures.state != "complete")
         self._footer.show()
 
     def _settle(self, seconds: float) -> None:
@@ -323,6 +207,8 @@ class ReplyView(QWidget):
         self.card = Card(error.message, error.hint, "bad", self)
         self.card.setToolTip(formats.tip(error.detail))
         self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
+        self.go_on.setVisible(bool(self._source))
+        self._show_again()
         self._footer.show()
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
@@ -331,11 +217,12 @@ class ReplyView(QWidget):
 
     def drop_retry(self) -> None:
         """The conversation has gone on: this reply is no longer the last."""
-        self._again.hide()
-        if self.tools is not None:
-            self.tools.set_always(False)
+        self.go_on.hide()
         if self.card is not None:
             self.card.hide_buttons()
+        if self.tools is not None:
+            self.tools.set_always(False)
+        self._show_again()
 
     def _describe(self, f: ReplyFigures) -> str:
         parts = [f.scheme] if f.scheme else []
@@ -385,31 +272,3 @@ class _Progress(QWidget):
         self._bar.setValue(done)
         self._bar.setVisible(total > 0)
         self.show()
-
-
-class EmptyState(QWidget):
-    """What a conversation without messages shows."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        column = QVBoxLayout(self)
-        column.setSpacing(8)
-        column.setContentsMargins(0, 0, 0, 0)
-        self.title = QLabel(self.tr("What would you like to talk about?"), self)
-        self.title.setFont(theme.font(1.5, bold=True))
-        self.detail = QLabel(self)
-        self.detail.setProperty("role", "muted")
-        for label in (self.title, self.detail):
-            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            label.setWordWrap(True)
-            column.addWidget(label)
-
-    def set_scheme(self, scheme: str) -> None:
-        self.detail.setText(
-            self.tr("The cache of this conversation stays uncompressed.")
-            if scheme == "none"
-            else self.tr("The cache of this conversation will be compressed with {0}.").format(scheme)
-        )
-
-    def sizeHint(self) -> QSize:
-        return QSize(420, 120)
