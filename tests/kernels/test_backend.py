@@ -14,7 +14,7 @@ import pytest
 from mlx.nn import RoPE
 
 from tests.kernels.emulated import EmulatedLauncher
-from turboquant.backends import gpu, verified
+from turboquant.backends import gpu, reference, verified
 from turboquant.backends.decoding import RING, Tickets
 from turboquant.backends.gpu import GpuBackend
 from turboquant.backends.reference import ReferenceBackend
@@ -251,6 +251,21 @@ def test_prefill_over_packed_tokens_uses_rotated_rows(backend: GpuBackend, runs:
     assert not backend.notice
     want = ReferenceBackend().attend(queries.astype(mx.float32), cache.stretches(), 80**-0.5, "causal", None)
     assert relative(got, want) < 4e-3
+
+
+def test_heads_are_laid_out_together_as_far_as_there_is_room(
+    backend: GpuBackend, runs: EmulatedLauncher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels lay 16-bit rows out as such: twice as many heads as through float32, and launches of twice the size."""
+    cache, queries = random_cache("turbo4", 64, rows=12)
+    kv = cache.stretches()
+    want = ReferenceBackend().attend(queries.astype(mx.float32), kv, 0.125, "causal", None)
+    for heads, room in ((2, 0), (1, 1)):
+        monkeypatch.setattr(reference, "WORKING_BYTES", 2 * 2 * kv.visible * 64 * 2 - room)
+        runs.calls.clear()
+        assert relative(backend.attend(queries, kv, 0.125, "causal", None), want) < 2e-3
+        assert runs.calls.count("dequantise") == 2 * 2 // heads
+        assert not backend.notice
 
 
 def test_prefill_over_keys_without_their_bias(backend: GpuBackend, runs: EmulatedLauncher) -> None:

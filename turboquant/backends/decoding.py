@@ -120,7 +120,7 @@ class Decoder:
         values, keys, tail, first = kv.body_values, kv.body_keys, kv.tail_keys, kv.first_keys
         shape = queries.shape
         length, rows, pending = shape[2], values.count, tail.count
-        if not isinstance(values, PackedBuffer) or pending < length or rows == 0:
+        if not isinstance(values, PackedBuffer) or length > specs.MAX_ROWS or pending < length or rows == 0:
             return None
         given = _tail(kv, length)
         if given is None:
@@ -189,8 +189,7 @@ class Decoder:
         calibration = calibration_of(kv.offsets, kv.channel_scale) if codec else 0
         raw = [a for a in (*given, *first, *([] if codec else [key_words])) if a is not None]
         fits = (
-            length <= specs.MAX_ROWS
-            and calibration is not None
+            calibration is not None
             and (specs.supports_split if split else specs.supports)(key_dim)
             and specs.supports(values.codec.dim)
             and queries.dtype in FLOATS

@@ -17,6 +17,7 @@ from turboquant.backends.verified import Verified
 from turboquant.codec import MAX_NORM, Codec, Packed
 from turboquant.kernels import constants, specs
 from turboquant.kernels.specs import Kernel, Launch
+from turboquant.reasons import Reason
 from turboquant.segments import PackedBuffer, Stretches
 from turboquant.split import AnyCodec
 
@@ -141,6 +142,11 @@ class GpuBackend(ReferenceBackend):
             return self._reference.dequantise(packed, codec, dtype)
 
         return self._checked(kernel.name, run, reference, _error, ATTEND_ERROR)
+
+    def _laid_out_size(self, kv: Stretches, dtype: mx.Dtype) -> int:
+        packed = [b for b in (kv.body_keys, kv.body_values) if isinstance(b, PackedBuffer)]
+        by_kernels = kv.key_bias is None and dtype in FLOATS and all(_supports(b.codec) for b in packed)
+        return dtype.size if by_kernels else super()._laid_out_size(kv, dtype)
 
     def _rotated(self, kv: Stretches, part: Part, heads: slice, begin: int, end: int, dtype: mx.Dtype) -> mx.array:
         """As the reference's, in one dispatch and without a copy of what is packed."""
@@ -349,9 +355,11 @@ class GpuBackend(ReferenceBackend):
             if found <= limit:
                 self._verified.add(name)
                 return result
-            why = f"it differs from the reference by {found:.2g}, more than {limit:.2g}"
+            why = f"{found:.2g} > {limit:.2g}"
         self._refused.add(name)
-        self.notice = f"The GPU kernel {name} doesn't serve here ({why}). The slower reference runs in its place."
+        self.notice = Reason(
+            "The GPU kernel {0} doesn't serve here ({1}). The slower reference runs in its place.", name, why
+        )
         return expected
 
 

@@ -81,12 +81,14 @@ class ReferenceBackend:
         visible).
         """
         batch, query_heads = queries.shape[:2]
-        kv_heads = kv.tail_keys.view().shape[1]
-        raw = kv.body_values.count == 0 and kv.tail_keys.view().dtype == queries.dtype
+        tail = kv.tail_keys.array
+        assert tail is not None
+        kv_heads = tail.shape[1]
+        raw = kv.body_values.count == 0 and tail.dtype == queries.dtype
         if raw and not soft_cap and not kv.hidden and not kv.first_keys.count:  # where they lie: nothing to lay out
             return _attend_laid_out(queries, kv.tail_keys.view(), kv.tail_values.view(), scale, mask, sinks)
         group = query_heads // kv_heads
-        per_head = 2 * batch * kv.visible * queries.shape[-1] * mx.float32.size
+        per_head = 2 * batch * kv.visible * queries.shape[-1] * self._laid_out_size(kv, queries.dtype)
         step = max(1, min(kv_heads, WORKING_BYTES // max(per_head, 1)))
         outputs = []
         for h in range(0, kv_heads, step):
@@ -104,6 +106,10 @@ class ReferenceBackend:
                 )
             )
         return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=1)
+
+    def _laid_out_size(self, kv: Stretches, dtype: mx.Dtype) -> int:
+        """Bytes that a coordinate takes while it is laid out."""
+        return mx.float32.size
 
     def _attend_heads(
         self,
@@ -128,7 +134,8 @@ class ReferenceBackend:
             parts = [self._rows(kv, part, heads, low, high, dtype) for low, high in _held(kv, begin, end)]
             return parts[0] if len(parts) == 1 else mx.concatenate(parts, axis=2)
 
-        value_dim = kv.tail_values.view().shape[-1]
+        assert kv.tail_values.array is not None
+        value_dim = kv.tail_values.array.shape[-1]
         row_bytes = queries.shape[0] * (heads.stop - heads.start) * (queries.shape[-1] + value_dim) * dtype.size
         if row_bytes * kv.visible <= WORKING_BYTES and not soft_cap:
             out = _attend_laid_out(queries, *rows(0, kv.visible), scale, mask, sinks)
