@@ -179,7 +179,7 @@ def test_pinned_ones_stand_first(bench: Bench) -> None:
 
     assert rows() == ["Pinned", "One", "Today", "Three", "Two"]
     assert bench.window.actions_.pin.text() == "Take off the top"
-    bench.window.sidebar.on_pin()
+    bench.window.actions_.pin.trigger()
     assert rows()[0] == "Today"
     assert bench.window.actions_.pin.text() == "Pin to the top"
 

@@ -70,8 +70,8 @@ class Answering(QObject):
         return self._turn.reply.id if self._turn else None
 
     def begin(self, reply: Message, status: str, before: Message | None = None) -> None:
-        """The engine is asked for this one next; `status` says what it waits for. `before`: as it was, where it goes on.
-        See `show`.
+        """The engine is asked for this one next; `status` says what it waits for. `before`: as it was, where it goes
+        on. See `show`.
         """
         self._turn, self._view = Turn(reply.conversation, reply, before, status=status), None
         self._save_timer.start()

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QHeaderView,
@@ -148,7 +148,9 @@ class ConversationModel(QAbstractListModel):
 
 
 class ConversationDelegate(QStyledItemDelegate):
-    """A title and a quiet second line; headings in small type."""
+    """A title and a quiet second line; headings in small type. `marked`: the row whose menu is open."""
+
+    marked = QPersistentModelIndex()
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         colors = theme.colors()
@@ -164,6 +166,8 @@ class ConversationDelegate(QStyledItemDelegate):
                 painter.drawText(area, align | Qt.AlignmentFlag.AlignBottom, str(index.data()))
                 return
             paint_row(painter, option)
+            if self.marked == index:
+                paint_mark(painter, option)
             area = rect.adjusted(10, 7, -10, -7)
             title_font = theme.font()
             painter.setFont(title_font)
@@ -202,6 +206,14 @@ def paint_row(painter: QPainter, option: QStyleOptionViewItem) -> None:
         painter.drawRoundedRect(QRectF(rect).adjusted(0, 1, 0, -1), 8, 8)
 
 
+def paint_mark(painter: QPainter, option: QStyleOptionViewItem) -> None:
+    """Around the row whose menu is open."""
+    rect: QRect = option.rect  # type: ignore[attr-defined]  # the stubs lack it
+    painter.setPen(QColor(theme.colors().accent))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 1.5, -0.5, -1.5), 8, 8)
+
+
 class ConversationList(QTableView):
     """`delete_pressed` for the current row; `left`: the user is done here (a click, Enter, Escape)."""
 
@@ -230,7 +242,8 @@ class ConversationList(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setModel(model)
-        self.setItemDelegate(ConversationDelegate(self))
+        self._delegate = ConversationDelegate(self)
+        self.setItemDelegate(self._delegate)
         self._conversations = model
         model.modelReset.connect(self.on_reset)
         self.clicked.connect(self.left)
@@ -259,6 +272,16 @@ class ConversationList(QTableView):
         for row in headings:
             header.resizeSection(row, self._head if row else self._head - 8)
         self._headings = headings
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The right button opens a row's menu, and chooses nothing."""
+        if event.button() != Qt.MouseButton.RightButton:
+            super().mousePressEvent(event)
+
+    def mark(self, index: Index) -> None:
+        """The row whose menu is open; an invalid index: none."""
+        self._delegate.marked = QPersistentModelIndex(index)
+        self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
         if (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
@@ -169,34 +170,40 @@ class Sidebar(QWidget):
     # ------------------------------------------------------------ what is done with one
 
     def on_menu_requested(self, position: QPoint) -> None:
+        """For the row under the pointer; the conversation on screen stays there."""
         index = self.list.indexAt(position)
         chosen = index.data(ID_ROLE)
         if chosen is None:
             return
-        self.list.setCurrentIndex(index)
-        menu = QMenu(self)
-        menu.addAction(self.tr("Rename"), self.on_rename)
+        menu, pinned = QMenu(self), bool(index.data(PINNED_ROLE))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("Rename"), partial(self._rename, str(chosen)))
         menu.addAction(
-            self.tr("Take off the top") if index.data(PINNED_ROLE) else self.tr("Pin to the top"), self.on_pin
+            self.tr("Take off the top") if pinned else self.tr("Pin to the top"),
+            partial(self.pin_requested.emit, str(chosen), not pinned),
         )
         self.menu_opened.emit(menu, str(chosen))
         menu.addSeparator()
-        menu.addAction(self.tr("Delete"), self.on_delete)
-        menu.exec(self.list.viewport().mapToGlobal(position))
-        menu.deleteLater()
+        menu.addAction(self.tr("Delete"), partial(self.delete_requested.emit, str(chosen)))
+        self.list.mark(index)
+        menu.aboutToHide.connect(self.on_menu_closed)
+        menu.popup(self.list.viewport().mapToGlobal(position))
+
+    def on_menu_closed(self) -> None:
+        self.list.mark(QModelIndex())
 
     def on_rename(self) -> None:
+        """The one that is chosen."""
+        self._rename(str(self.list.currentIndex().data(ID_ROLE)))
+
+    def _rename(self, conversation_id: str) -> None:
         """In place. A list that a search covers comes back for it."""
         if self.list.editing:
             return
         self.search.clear()
-        if self.list.currentIndex().isValid():
-            self.list.edit(self.list.currentIndex())
-
-    def on_pin(self) -> None:
-        index = self.list.currentIndex()
-        if index.isValid():
-            self.pin_requested.emit(str(index.data(ID_ROLE)), not index.data(PINNED_ROLE))
+        row = self.model.row_of(conversation_id)
+        if row >= 0:
+            self.list.edit(self.model.index(row))
 
     def on_delete(self) -> None:
         self.on_open()

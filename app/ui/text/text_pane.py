@@ -81,6 +81,7 @@ class TextPane(QTextBrowser):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # its message has one
         self.viewport().setAutoFillBackground(False)
         self.setAutoFillBackground(False)
         self.document().setDocumentMargin(0)

@@ -95,6 +95,7 @@ class _FileText(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFont(theme.mono_font(0.94))
         self.setTabChangesFocus(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # its message has one
         self.setAccessibleName(file.name)
         lines = min(self.blockCount() + 1, SHOWN_LINES)
         self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 18)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.ui.shared import theme
 from app.ui.shared.cards import small_label
@@ -26,7 +26,7 @@ class MessageTools(QWidget):
 
     def __init__(self, message_id: str, role: str, versions: Sequence[str], source: Callable[[], str]) -> None:
         super().__init__()
-        self.message_id, self._versions, self._source = message_id, versions, source
+        self.message_id, self._role, self._versions, self._source = message_id, role, versions, source
         self.setAccessibleName(self.tr("Tools of this message"))
         self._buttons: list[_Tool] = []
         self._always = self._near = False
@@ -106,6 +106,19 @@ class MessageTools(QWidget):
     def on_theme_changed(self) -> None:
         for button in self._buttons:
             button.draw(button.name)
+
+    def fill(self, menu: QMenu) -> None:
+        """The same in words."""
+        if self._role == "user":
+            menu.addAction(self.tr("Copy message"), self.on_copy)
+            menu.addAction(self.tr("Edit"), self.on_edit)
+        else:
+            menu.addAction(self.tr("Copy reply"), self.on_copy)
+            menu.addAction(self.tr("Answer again"), self.on_again)
+        if self.has_versions:
+            menu.addSeparator()
+            menu.addAction(self.tr("Previous version"), self.on_previous).setEnabled(self.previous.isEnabled())
+            menu.addAction(self.tr("Next version"), self.on_next).setEnabled(self.next.isEnabled())
 
     # ------------------------------------------------------------ what the user does
 

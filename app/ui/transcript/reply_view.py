@@ -6,7 +6,17 @@ import time
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QProgressBar, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPlainTextEdit,
+    QProgressBar,
+    QSizePolicy,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.errors import AppError
 from app.thinking import Part, split
@@ -14,6 +24,7 @@ from app.ui.shared import formats
 from app.ui.shared.cards import Card, quiet_button, small_label
 from app.ui.text import formula
 from app.ui.text.markdown import shown
+from app.ui.transcript import message_menu
 from app.ui.transcript.message_tools import MessageTools
 from app.ui.transcript.sections import AnswerSection, Section, ThinkingSection
 
@@ -92,6 +103,15 @@ class ReplyView(QWidget):
     def can_go_on(self) -> bool:
         """Whether it was cut, and nothing has come behind it."""
         return not self.go_on.isHidden()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        message_menu.show(self, event, self._fill)
+
+    def _fill(self, menu: QMenu) -> None:
+        if self.can_go_on:
+            menu.addAction(self.go_on.text(), self.go_on_clicked.emit)
+        if self.tools is not None:
+            self.tools.fill(menu)
 
     @property
     def figures(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QTextEdit, QWidget
 
 from app import attachments
 from app.ui.shared import theme
 from app.ui.shared.cards import quiet_button
 from app.ui.text.text_pane import PlainPane
+from app.ui.transcript import message_menu
 from app.ui.transcript.attached import AttachedFiles
 from app.ui.transcript.message_tools import MessageTools
 
@@ -48,6 +49,10 @@ class UserBubble(QWidget):
         tools.setParent(self)
         tools.watch(self)
         self._arrange()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if self.tools is not None:
+            message_menu.show(self, event, self.tools.fill)
 
     def source(self) -> str:
         return self.text
