@@ -15,6 +15,7 @@ from app.hub_events import Download, FileProgress
 from app.ui.models.fit_view import FitView
 from app.ui.shared import formats, language, theme
 from app.ui.shared.question import Question
+from app.ui.window import window_state
 from app.ui.window.crash_view import CrashNotice
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import cache_bytes, fit
@@ -83,7 +84,7 @@ def test_the_list_of_schemes_says_what_this_conversation_would_take(bench: Bench
     picker, tokens = bench.panel.picker, bench.panel.chart.history.last_tokens()
     for row in range(picker.count()):
         option = picker.itemData(row)
-        assert picker.takes(option) == formats.data_size(cache_bytes(option.name, tokens)), option.name
+        assert picker.takes(option) == f"now {formats.data_size(cache_bytes(option.name, tokens))}", option.name
     bench.chat.new()
     assert {picker.takes(picker.itemData(row)) for row in range(picker.count())} == {""}
 
@@ -189,7 +190,7 @@ def test_every_colour_of_the_fit_bar_is_named(qapp: object) -> None:
 
 def opened(qapp: QApplication, parent: QWidget | None = None) -> tuple[Question, QPushButton, QPushButton]:
     question = Question(parent, "Delete it?", "It is <b>gone</b> then.")
-    return question, question.add_button("Delete", destroys=True), question.add_button("Keep a copy", default=True)
+    return question, question.add_button("Delete"), question.add_button("Keep a copy", default=True)
 
 
 def test_a_question_is_answered_by_its_buttons(qapp: QApplication) -> None:
@@ -213,7 +214,7 @@ def test_a_question_is_answered_by_its_buttons(qapp: QApplication) -> None:
 
 def test_nothing_is_lost_by_enter_where_nothing_else_is_offered(qapp: QApplication) -> None:
     question = Question(None, "Discard all?", "They are gone then.")
-    question.add_button("Discard", destroys=True)
+    question.add_button("Discard")
     question.open()
     question.activateWindow()
     QApplication.processEvents()
@@ -256,3 +257,16 @@ def test_every_question_speaks_the_language(qapp: QCoreApplication) -> None:
     for translator in qapp.findChildren(QTranslator)[-2:]:
         qapp.removeTranslator(translator)
     QLocale.setDefault(before)
+
+
+# ---------------------------------------------------------------- the window's place
+
+
+def test_a_window_that_is_on_screen_stays_where_it_was(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To move it where it is would add its frame, which isn't known before it is shown: a little lower each start."""
+    moved: list[tuple[int, ...]] = []
+    bench.window.move(20, 30)
+    bench.window.resize(700, 500)
+    monkeypatch.setattr(bench.window, "move", lambda *place: moved.append(place))
+    window_state.bring_on_screen(bench.window)
+    assert moved == []

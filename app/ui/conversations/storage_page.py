@@ -172,7 +172,7 @@ class StoragePage(QWidget):
         )
         words = words.format(formats.data_size(self._total()))
         self.box = box = Question(self, self.tr("Discard all saved caches?"), words)
-        box.add_button(self.tr("Discard all"), destroys=True).clicked.connect(self._storage.discard_all)
+        box.add_button(self.tr("Discard all")).clicked.connect(self._storage.discard_all)
         box.open()
 
 

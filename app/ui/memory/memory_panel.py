@@ -73,6 +73,7 @@ class MemoryPanel(QScrollArea):
         column.addWidget(_section(self.tr("Memory of this conversation"), body))
         self.chart = MemoryChart(body)
         column.addWidget(self.chart)
+        column.addSpacing(4)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(5)

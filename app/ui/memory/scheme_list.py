@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QFrame, QListView, QStyledItemDelegate, QVBoxLayout, QWidget
 from shiboken6 import isValid
@@ -50,20 +50,26 @@ class SchemeList(QWidget):
     # ------------------------------------------------------------ opening and closing
 
     def open(self, row: int) -> None:
-        """Below the button; above it where there is more room and too little below."""
+        """Below the button; above it where there is more room and too little below. Without the button, which a narrow
+        window has no room for, in the window's upper corner.
+        """
         window = self._anchor.window()
         self.setParent(window)
         rows = sum(self.view.sizeHintForRow(at) for at in range(self.view.model().rowCount()))
         wanted = rows + 2 * PADDING
-        top = self._anchor.mapTo(window, QPoint(0, 0))
-        below = window.height() - (top.y() + self._anchor.height() + GAP) - SHADOW
-        above = top.y() - GAP - SHADOW
+        button = QRect(self._anchor.mapTo(window, QPoint(0, 0)), self._anchor.size())
+        if not self._anchor.isVisible():
+            button = QRect(GAP, window.height() // 8, window.width() - 2 * GAP, 0)
+        below = window.height() - (button.top() + button.height() + GAP) - SHADOW
+        above = button.top() - GAP - SHADOW
         upwards = wanted > below and above > below
         height = min(wanted, above if upwards else below)
-        y = top.y() - GAP - height if upwards else top.y() + self._anchor.height() + GAP
-        width = max(self._anchor.width(), min(self.view.sizeHintForColumn(0) + 2 * PADDING, window.width() - 2 * GAP))
+        y = button.top() - GAP - height if upwards else button.top() + button.height() + GAP
+        width = min(self.view.sizeHintForColumn(0) + 2 * PADDING, window.width() - 2 * GAP)
+        if self._anchor.isVisible():
+            width = max(self._anchor.width(), width)
         mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        x = top.x() if mirrored else top.x() + self._anchor.width() - width  # into the window
+        x = button.left() if mirrored else button.left() + button.width() - width  # into the window
         self.setGeometry(x - SHADOW, y - SHADOW, width + 2 * SHADOW, height + 2 * SHADOW)
         self.show()
         self.raise_()

@@ -48,11 +48,19 @@ class SchemePicker(QComboBox):
 
     def set_options(self, options: Sequence[SchemeOption]) -> None:
         self.clear()
-        for row, option in enumerate(sorted(options, key=_closest_first)):
+        for option in sorted(options, key=_closest_first):
             self.addItem(option.name, option)
-            self.setItemData(row, formats.tip(self.explain(option)), Qt.ItemDataRole.ToolTipRole)
-            self.setItemData(row, f"{option.name}. {self.explain(option)}", Qt.ItemDataRole.AccessibleTextRole)
+        self._describe_rows()
         self.set_current(self._current)
+
+    def _describe_rows(self) -> None:
+        """Their tooltips, and what a screen reader says of them."""
+        for row in range(self.count()):
+            option = self.itemData(row)
+            words = self.explain(option)
+            self.setItemData(row, formats.tip(words), Qt.ItemDataRole.ToolTipRole)
+            heard = (option.name, self.takes(option), self.saving(option)[0], words)
+            self.setItemData(row, ". ".join(part for part in heard if part), Qt.ItemDataRole.AccessibleTextRole)
 
     def set_current(self, name: str) -> None:
         self._current = name
@@ -70,9 +78,9 @@ class SchemePicker(QComboBox):
         self._list.update()
 
     def takes(self, option: SchemeOption) -> str:
-        """What this conversation takes with it; empty where that isn't known."""
+        """What this conversation takes with it at its present length; empty where that isn't known."""
         size_bytes = self._sizes.get(option.name, 0)
-        return formats.data_size(size_bytes) if size_bytes else ""
+        return self.tr("now {0}").format(formats.data_size(size_bytes)) if size_bytes else ""
 
     def saving(self, option: SchemeOption) -> tuple[str, Source]:
         """(fp16's bytes over this scheme's in words, where that comes from)."""
@@ -118,6 +126,11 @@ class SchemePicker(QComboBox):
     def explain(self, option: SchemeOption) -> str:
         """The tooltip: what the figures of a row mean and where they are from."""
         said = self.describe(option)
+        if self._sizes and option.name != "none":
+            said += "\n\n" + self.tr(
+                "This conversation takes {0} with it at its present length. What is predicted is what a long one comes "
+                "to: the first and the newest tokens stay uncompressed."
+            ).format(formats.data_size(self._sizes.get(option.name, 0)))
         found = option.fidelity
         if found is None:
             return said + "\n\n" + self.tr("How close it stays to the uncompressed cache wasn't measured.")
@@ -145,6 +158,7 @@ class SchemePicker(QComboBox):
         return self._list.view
 
     def showPopup(self) -> None:
+        self._describe_rows()
         self._list.open(self.findText(self._current))
 
     def hidePopup(self) -> None:

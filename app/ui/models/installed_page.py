@@ -242,7 +242,7 @@ class InstalledPage(QWidget):
         size = formats.data_size(model.disk_bytes)
         words = self.tr("This frees {0}. Conversations stay, and go on with any other model.").format(size)
         box = Question(self, self.tr("Delete {0}?").format(model.name), words)
-        box.add_button(self.tr("Delete"), destroys=True)
+        box.add_button(self.tr("Delete"))
         if box.exec():
             if model.repo_id in self._hub.downloads:  # it must let go of the files first
                 self._leaving[model.repo_id] = model

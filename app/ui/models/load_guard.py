@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.events import LoadModel, ModelFailed, ModelLoaded, SchemeFit
 from app.ui.models.model_link import ModelLink
@@ -26,7 +26,7 @@ class LoadGuard(QObject):
         super().__init__(parent)
         self._models, self._window = models, parent
         self._taken: LoadModel | None = None
-        self._offers: dict[QAbstractButton, LoadModel | None] = {}
+        self._offers: dict[QPushButton, LoadModel | None] = {}
         self.box: Question | None = None
         models.refused.connect(self.ask)
         models.loaded.connect(self.on_loaded)

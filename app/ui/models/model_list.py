@@ -39,6 +39,7 @@ Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = Qt.ItemDataRole.UserRole
 LIST_WIDTH = 360
 NARROW = 720  # below it list and details take turns
+LEAST = 600  # the same for larger text
 SIDE, TOP, GAP = 12, 9, 3
 
 
@@ -273,6 +274,7 @@ class ListAndDetail(QWidget):
         row.addWidget(self._right, 1)
         self._narrow = self._on_detail = False
         models.opened.connect(self.on_opened)
+        theme.theme().changed.connect(self._arrange)
         self._arrange()
 
     @property
@@ -293,7 +295,7 @@ class ListAndDetail(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        self._narrow = self.width() < NARROW
+        self._narrow = self.width() < max(NARROW, theme.at_scale(LEAST))
         self._left.setVisible(not (self._narrow and self._on_detail))
         self._right.setVisible(not self._narrow or self._on_detail)
         self._line.setVisible(not self._narrow)
@@ -302,4 +304,4 @@ class ListAndDetail(QWidget):
             self._left.setMinimumWidth(0)
             self._left.setMaximumWidth(16_777_215)
         else:
-            self._left.setFixedWidth(min(LIST_WIDTH, int(self.width() * 0.46)))
+            self._left.setFixedWidth(min(theme.at_scale(LIST_WIDTH), int(self.width() * 0.46)))

@@ -90,7 +90,8 @@ class Columns(QSplitter):
         shown = dict.fromkeys(widths, 0)
         for name in sorted(self._allowed, key=lambda name: name != self._preferred):
             free = room + (CENTER_LEAST - CENTER_SQUEEZED if name == self._asked else 0)
-            if self.wanted[name] and free >= min(widths[name], theme.at_scale(WIDTHS[name][1])):
+            least = theme.at_scale(WIDTHS[name][0 if name == self._asked else 1])
+            if self.wanted[name] and free >= min(widths[name], least):
                 shown[name] = min(widths[name], free)
                 room -= shown[name]
         for name, column in self._columns.items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
-    QDialogButtonBox,
+    QBoxLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -20,7 +22,6 @@ from app.ui.shared.dialog import Dialog
 WIDTH = 400  # at the usual size of text, as the next one
 MOST_WIDTH = 700  # of buttons beside each other
 SIGN = 26
-Role = QDialogButtonBox.ButtonRole
 
 
 class Question(Dialog):
@@ -33,7 +34,7 @@ class Question(Dialog):
                  news: bool = False) -> None:  # fmt: skip
         """`warns`: with a sign; `news`: it is closed, since there is nothing to cancel."""
         super().__init__(parent)
-        self.answer: QAbstractButton | None = None
+        self.answer: QPushButton | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setWindowTitle(self.tr("TurboQuant Chat"))
@@ -41,10 +42,10 @@ class Question(Dialog):
         self._head.setFont(theme.font(1.08, bold=True))
         self._details.setProperty("role", "muted")
         self._sign.setVisible(warns)
-        self._buttons = QDialogButtonBox(self)
-        self._buttons.clicked.connect(self.on_clicked)
-        self.leave = self._buttons.addButton(self.tr("Close") if news else self.tr("Cancel"), Role.RejectRole)
-        self.leave.setDefault(True)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._row.setSpacing(8)
+        self._buttons: list[QPushButton] = []
+        self.leave = self.add_button(self.tr("Close") if news else self.tr("Cancel"), default=True)
         words = QVBoxLayout()
         words.setSpacing(8)
         words.addWidget(self._head)
@@ -57,7 +58,7 @@ class Question(Dialog):
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(20)
         column.addLayout(row)
-        column.addWidget(self._buttons)
+        column.addLayout(self._row)
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
         self.say(text, details)
@@ -78,31 +79,48 @@ class Question(Dialog):
     def details(self) -> str:
         return self._details.text()
 
-    def add_button(self, words: str, *, default: bool = False, destroys: bool = False) -> QPushButton:
+    def add_button(self, words: str, *, default: bool = False) -> QPushButton:
         """`default`: Enter presses it, else the one that leaves all as it is."""
-        role = Role.DestructiveRole if destroys else Role.AcceptRole if default else Role.ActionRole
-        button = self._buttons.addButton(words, role)
-        if default:
+        button = QPushButton(words, self)
+        if default and self._buttons:
             button.setProperty("role", "primary")
+        if default:
             button.setDefault(True)
+        button.clicked.connect(self.on_clicked)
+        self._buttons.append(button)
         return button
 
-    def on_clicked(self, button: QAbstractButton) -> None:
-        if button is not self.leave:
-            self.answer = button
+    def on_clicked(self) -> None:
+        pressed = self.sender()
+        if isinstance(pressed, QPushButton) and pressed is not self.leave:
+            self.answer = pressed
         self.done(int(self.answer is not None))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """As wide as its words like to be, the buttons beside each other where there is room."""
-        wide = self._buttons.sizeHint().width() > min(theme.at_scale(MOST_WIDTH), self._room())
-        self._buttons.setOrientation(Qt.Orientation.Vertical if wide else Qt.Orientation.Horizontal)
-        for button in self._buttons.buttons():
-            if isinstance(button, QPushButton) and button.isDefault():
-                button.setFocus()
+        """The buttons stand beside each other where there is room."""
+        self._place_buttons()
         super().showEvent(event)
         self._column.activate()
         self.fit()
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def _place_buttons(self) -> None:
+        """What Enter presses first, then the others, last the one that leaves; the other way round on a Mac."""
+        order = sorted(self._buttons, key=lambda button: (not button.isDefault(), button is self.leave))
+        if order[0] is self.leave:
+            order = [*order[1:], self.leave]
+        wanted = sum(button.sizeHint().width() + self._row.spacing() for button in order)
+        beside = wanted <= min(theme.at_scale(MOST_WIDTH), self._room())
+        self._row.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
+        while self._row.takeAt(0):
+            pass
+        if beside:
+            self._row.addStretch(1)
+        for button in reversed(order) if beside and sys.platform == "darwin" else order:
+            self._row.addWidget(button)
+        for before, after in pairwise(order):
+            self.setTabOrder(before, after)
+        next(button for button in order if button.isDefault()).setFocus()
 
     def on_theme_changed(self) -> None:
         self._sign.setPixmap(theme.icon("warning", theme.colors().warn).pixmap(theme.sized(SIGN)))

@@ -38,7 +38,8 @@ def bring_on_screen(window: QWidget) -> None:
     if any(area.intersects(window.geometry().adjusted(60, 0, -60, 0)) for area in seen):
         area = primary.availableVirtualGeometry()
         window.resize(window.size().boundedTo(area.size()))
-        window.move(window.x(), max(window.y(), area.top()))
+        if window.y() < area.top():  # else it stays: where its frame is isn't known yet, and moving it would add that
+            window.move(window.x(), area.top())
     else:
         area = primary.availableGeometry()
         window.resize(window.size().boundedTo(area.size()))
