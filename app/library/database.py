@@ -130,6 +130,13 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # A draft's files apart from its text: typing mustn't write megabytes.
     "ALTER TABLE drafts ADD COLUMN files TEXT NOT NULL DEFAULT '';",
+    # What stands in the open editors of earlier messages.
+    """
+    CREATE TABLE edits (
+        message TEXT PRIMARY KEY REFERENCES messages(id) ON DELETE CASCADE,
+        content TEXT NOT NULL
+    );
+    """,
 )
 
 # Primary result codes that say nothing about the file's content.
@@ -251,7 +258,7 @@ def _salvage(damaged: Path, connection: sqlite3.Connection) -> int:
     copied = 0
     with TemporaryDirectory(dir=damaged.parent) as folder, closing(_described_anew(damaged, Path(folder))) as source:
         source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for table in ("conversations", "messages", "samples", "switches", "profiles", "drafts"):
+        for table in ("conversations", "messages", "samples", "switches", "profiles", "drafts", "edits"):
             columns = {row["name"]: row["type"] for row in connection.execute(f"PRAGMA table_info({table})")}
             put = f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(columns))})"
             try:

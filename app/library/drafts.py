@@ -1,4 +1,6 @@
-"""What stands in the composer and isn't sent yet, of every conversation and of the one that has no row yet."""
+"""What is typed and not sent yet: in the composer, for every conversation and the one that has no row yet, and in the
+editors of earlier messages.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +35,24 @@ class Drafts:
         self._db.execute(
             "DELETE FROM drafts WHERE conversation = ? AND content = '' AND files = ''", (conversation_id,)
         )
+
+    # ------------------------------------------------------------ editors
+
+    def edits(self, conversation_id: str) -> dict[str, str]:
+        """What stands in the editors of this conversation's messages, by message."""
+        rows = self._db.execute(
+            "SELECT e.message, e.content FROM edits e JOIN messages m ON m.id = e.message WHERE m.conversation = ?",
+            (conversation_id,),
+        )
+        return {row["message"]: row["content"] for row in rows if isinstance(row["content"], str)}
+
+    def write_edit(self, message_id: str, text: str) -> None:
+        """An editor that says what its message says is kept by nobody."""
+        self.drop_edit(message_id)
+        self._db.execute(
+            "INSERT INTO edits (message, content) SELECT id, ? FROM messages WHERE id = ? AND content <> ?",
+            (text, message_id, text),
+        )
+
+    def drop_edit(self, message_id: str) -> None:
+        self._db.execute("DELETE FROM edits WHERE message = ?", (message_id,))

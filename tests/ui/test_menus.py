@@ -25,7 +25,11 @@ def menu_at(target: QWidget, place: QPoint, key: bool = False) -> QMenu:
 
 
 def entries(menu: QMenu) -> list[str]:
-    return [action.text().split("\t")[0].replace("&", "") for action in menu.actions() if action.text() and action.isVisible()]
+    return [
+        action.text().split("\t")[0].replace("&", "")
+        for action in menu.actions()
+        if action.text() and action.isVisible()
+    ]
 
 
 def pick(menu: QMenu, words: str, bench: Bench) -> None:

@@ -21,6 +21,7 @@ from app.ui.chat.choices import Choices
 from app.ui.chat.counting import Counting
 from app.ui.chat.deleting import Deleting
 from app.ui.chat.drafting import Drafting
+from app.ui.chat.editing import Editing
 from app.ui.chat.generation import Generation
 from app.ui.chat.said import Said
 from app.ui.chat.shown import Shown
@@ -54,12 +55,13 @@ class Chat(QObject):
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.current = ""  # empty: a new conversation that has no row yet
         self.scheme = self.new_scheme = DEFAULT_SCHEME  # of the conversation on screen, and of the next new one
-        self._items = ChatItems(self._live_reply, self)
         self._switching = Switching(panel, self)
         self.deleting = Deleting(library, notices, self._discard, self)
         self.deleting.restored.connect(self.open)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
+        self.editing = Editing(library, self._writing, self)
+        self._items = ChatItems(self._live_reply, self.editing, self)
         self.generation = Generation(library, self._writing, models, notices, self)
         self.drafting = Drafting(library, self._writing, composer, self)
         self._counting = Counting(composer, engine, models, self.generation, self)
@@ -125,6 +127,7 @@ class Chat(QObject):
         self.current, self.scheme = conversation_id, conversation.scheme
         self.generation.show(conversation_id)
         self.drafting.show(conversation_id)
+        self.editing.show(conversation_id)
         self.answering.hide()
         self._shown.show(conversation_id)
         self._show_state()
@@ -429,6 +432,7 @@ class Chat(QObject):
         """Everything that waits."""
         self._cache.save()
         self.drafting.flush()
+        self.editing.flush()
         self.answering.on_save()
 
     def on_idle(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app import events as ev
 from app.errors import AppError
 from app.library.records import Message, Switch
+from app.ui.chat.editing import Editing
 from app.ui.memory.chart_data import Marker
 from app.ui.shared import formats
 from app.ui.shared.cards import Divider
@@ -35,10 +36,9 @@ class ChatItems(QObject):
     edited = Signal(str, str)  # a message and what shall stand in its place
     edit_cancelled = Signal(str)
 
-    def __init__(self, live_reply: Callable[[Message], ReplyView | None], parent: QObject) -> None:
+    def __init__(self, live_reply: Callable[[Message], ReplyView | None], editing: Editing, parent: QObject) -> None:
         super().__init__(parent)
-        self._live_reply = live_reply
-        self._drafts: dict[str, str] = {}  # what stands in the open editors, by message
+        self._live_reply, self.editing = live_reply, editing
 
     def makers(
         self,
@@ -71,7 +71,7 @@ class ChatItems(QObject):
 
     def said(self, message: Message, versions: Sequence[str]) -> QWidget:
         """What the user wrote, or its editor where that is open."""
-        if message.id in self._drafts:
+        if self.editing.is_open(message.id):
             return self.editor(message)
         bubble = UserBubble(message.content)
         bubble.setProperty(MESSAGE, message.id)
@@ -109,19 +109,12 @@ class ChatItems(QObject):
 
     def editor(self, message: Message) -> MessageEditor:
         """What was typed in it before is in it again."""
-        editor = MessageEditor(message.id, self._drafts.setdefault(message.id, message.content))
+        editor = MessageEditor(message.id, self.editing.open(message))
         editor.setProperty(MESSAGE, message.id)
-        editor.changed.connect(self.on_draft_changed)
+        editor.changed.connect(self.editing.on_changed)
         editor.saved.connect(self.edited)
         editor.cancelled.connect(self.edit_cancelled)
         return editor
-
-    def on_draft_changed(self, message_id: str, text: str) -> None:
-        self._drafts[message_id] = text
-
-    def close_editor(self, message_id: str) -> None:
-        """The message's next piece is its bubble again."""
-        self._drafts.pop(message_id, None)
 
     def _tools(self, message: Message, versions: Sequence[str], source: Callable[[], str]) -> MessageTools:
         tools = MessageTools(message.id, message.role, versions, source)

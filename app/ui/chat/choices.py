@@ -117,7 +117,7 @@ class Choices(QObject):
             self.on_edit(user.id)
 
     def on_edit_cancelled(self, message_id: str) -> None:
-        self._items.close_editor(message_id)
+        self._items.editing.close(message_id)
         self._put_bubble(self._said.message(message_id))
         self._composer.edit.setFocus()
 
@@ -145,7 +145,7 @@ class Choices(QObject):
         step = self._said.answer if text == message.content else partial(self._said.edit, text=text)
         reply = self._writing.now(partial(step, message, scheme=scheme))
         if reply is not None:
-            self._items.close_editor(message_id)
+            self._items.editing.close(message_id)
             self._put_bubble(message)
             self._stage.generate(reply)
             self._composer.edit.setFocus()

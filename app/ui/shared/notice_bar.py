@@ -1,4 +1,4 @@
-"""A calm line above the transcript that says what happened; dismissable, with one action at most."""
+"""A calm line over the transcript that says what happened; dismissable, with one action at most."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class NoticeBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 10, 0, 0)
+        self._column.setContentsMargins(0, 10, 0, 6)
         self._column.setSpacing(6)
         self.hide()
 
@@ -104,6 +104,11 @@ class NoticeBar(QWidget):
             self.show()
             return notice
         return None
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Between the notices nothing of what they lie over shows through."""
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), QColor(theme.colors().background))
 
     def dismiss(self, text: str) -> None:
         for notice in self._standing():

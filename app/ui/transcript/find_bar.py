@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLineEdit, QToolButton
 
@@ -89,7 +89,6 @@ class FindBar(QFrame):
         self.show()
         self.raise_()
         self._place()
-        self._transcript.set_covered(self.height() + 2 * MARGIN)
 
     def close_bar(self) -> None:
         """The marks go with it; the reader stays where the last hit was."""
@@ -117,7 +116,6 @@ class FindBar(QFrame):
 
     def _shut(self) -> None:
         self.hide()
-        self._transcript.set_covered(0)
         self.finder.clear()
 
     # ------------------------------------------------------------ finding
@@ -175,7 +173,8 @@ class FindBar(QFrame):
         width = min(WIDTH, room.width() - 2 * MARGIN)
         mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         left = MARGIN if mirrored else room.x() + room.width() - width - MARGIN
-        self.setGeometry(left, MARGIN, width, self.sizeHint().height())
+        at = QPoint(0, 0) if self.parent() is self._transcript else self._transcript.pos()
+        self.setGeometry(at.x() + left, at.y() + MARGIN, width, self.sizeHint().height())
 
     def on_theme_changed(self) -> None:
         c = theme.colors()

@@ -47,7 +47,9 @@ class Transcript(QScrollArea):
         self._following = True
         self._anchor: tuple[Entry, int] | None = None  # what the reader sees, and where it stands in the viewport
         self._busy = False
-        self._top = TOP
+        self._covered = 0  # so much of the top lies under something else
+        self._top = TOP  # where the first piece begins
+        self._slack = 0  # so far a short column can be scrolled, for what came over it while it was read
         self._prefetch = QTimer(self, singleShot=True, interval=0)
         self._prefetch.timeout.connect(self.on_prefetch)
         self.verticalScrollBar().valueChanged.connect(self.on_scrolled)
@@ -71,6 +73,7 @@ class Transcript(QScrollArea):
         self._drop(self._entries)
         self._entries = [Entry(maker) for maker in makers]
         self._following, self._anchor = True, None
+        self._uncover()
         self._make_last(0)
         self.arrange()
         self.shown.emit()
@@ -185,7 +188,7 @@ class Transcript(QScrollArea):
     def _lay_out(self) -> bool:
         """One round; whether another is needed."""
         self._place_all()
-        left, _, width = self._sides()
+        left, _, width = self.sides()
         height = self.viewport().height()
         top = self._wanted_top()
         margin = int(NEAR * height)
@@ -209,9 +212,21 @@ class Transcript(QScrollArea):
         return changed
 
     def set_covered(self, height: int) -> None:
-        """So much of the top is covered by something else: the first piece starts below it."""
-        self._top = max(TOP, height)
+        """So much of the top is covered by something else: what is there can be scrolled to below it. Nothing moves for
+        that where the reader is; what is shown anew begins below it.
+        """
+        if height == self._covered:
+            return
+        self._covered = height
+        change = max(TOP, height) - self._top
+        if self._entries:
+            change = max(change, -self.verticalScrollBar().value())  # a gap that can't be scrolled away stays for now
+            self._slack = max(0, self._slack + change)
+        self._top += change
         self.arrange()
+
+    def _uncover(self) -> None:
+        self._top, self._slack = max(TOP, self._covered), 0
 
     def _place_all(self) -> None:
         y = self._top
@@ -221,7 +236,7 @@ class Transcript(QScrollArea):
                 entry.widget.move(entry.widget.x(), y)
             y += entry.height + SPACING
         total = y - SPACING + BOTTOM if self._entries else 0
-        self._column.resize(self.viewport().width(), max(total, self.viewport().height()))
+        self._column.resize(self.viewport().width(), max(total, self.viewport().height() + self._slack))
 
     def _wanted_top(self) -> int:
         if self._following or self._anchor is None:
@@ -246,18 +261,19 @@ class Transcript(QScrollArea):
 
     def follow(self) -> None:
         self._following = True
+        self._uncover()
         self.arrange()
 
     def bring(self, entry: Entry, inside: int = 0, *, margin: int = 80) -> None:
         """Scroll until the place `inside` pixels below the top of a piece is well in sight; it is made if need be."""
         self._make(entry)
-        self._following, self._anchor = False, (entry, margin - inside)
+        self._following, self._anchor = False, (entry, max(margin, self._covered + 20) - inside)
         self.arrange()
         self._look(self.verticalScrollBar().value())
 
     def sees(self, entry: Entry, inside: int) -> bool:
         place = entry.y + inside - self.verticalScrollBar().value()
-        return entry.widget is not None and 60 <= place <= self.viewport().height() - 40
+        return entry.widget is not None and max(60, self._covered) <= place <= self.viewport().height() - 40
 
     def first_seen(self) -> int:
         """The place of the piece at the viewport's top."""
@@ -293,7 +309,7 @@ class Transcript(QScrollArea):
         super().showEvent(event)
         self.arrange()  # what is hidden can't be measured
 
-    def _sides(self) -> tuple[int, int, int]:
+    def sides(self) -> tuple[int, int, int]:
         """Left edge, right edge and width of the column's text: in the middle of the whole width, whether or not the
         scroll bar takes some of it.
         """

@@ -37,6 +37,7 @@ from app.ui.shared.pages import Pages
 from app.ui.shared.turn import EngineLink
 from app.ui.shared.usual import LOAD_LAST, OPEN_LAST, usual_scheme
 from app.ui.transcript.find_bar import FindBar
+from app.ui.transcript.over import Over
 from app.ui.transcript.transcript import COLUMN_WIDTH, SIDE_MARGIN, Transcript
 from app.ui.window import window_state
 from app.ui.window.configuring import Configuring
@@ -95,9 +96,8 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._notice_row = _Centered(self.notices, top=0, bottom=0)
-        column.addWidget(self._notice_row)
         column.addWidget(self.transcript, 1)
+        Over(self.transcript, self.find_bar, self.notices)
         column.addWidget(_Centered(self.composer, top=4, bottom=16))
         self.pages = Pages(center, self.welcome, self.models_page, self)
         self._columns = Columns(self.sidebar, self.pages, self.panel, self)

@@ -79,6 +79,7 @@ def test_a_damaged_file_keeps_settings_profiles_and_drafts(library: Library) -> 
     library.set_generation(name, {"seed": 3})
     library.profiles.save("Brief", {"max_tokens": 50})
     library.drafts.write("", "half a thought")
+    library.drafts.write_edit(library.add_user_message(name, "Hello").id, "Hello there")
     library.close()
     with sqlite3.connect(library.path, isolation_level=None) as connection:
         connection.execute("PRAGMA writable_schema = ON")
@@ -87,4 +88,5 @@ def test_a_damaged_file_keeps_settings_profiles_and_drafts(library: Library) -> 
     again = Library(library.path)
     assert again.notice
     assert (again.generation(name), again.drafts.read("")) == ({"seed": 3}, "half a thought")
+    assert list(again.drafts.edits(name).values()) == ["Hello there"]
     assert [profile.name for profile in again.profiles.all()] == ["Brief"]
