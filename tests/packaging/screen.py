@@ -57,9 +57,9 @@ class Screen:
 
 @contextmanager
 def screen() -> Iterator[Screen]:
-    """Xvfb says itself which display was free."""
+    """Xvfb says itself which display was free. Set back when its last program goes, it would cut off the next one."""
     reader, writer = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1400x900x24", "-nolisten", "tcp", "-ac"]
+    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1400x900x24", "-nolisten", "tcp", "-ac", "-noreset"]
     server = subprocess.Popen(command, pass_fds=(writer,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         os.close(writer)

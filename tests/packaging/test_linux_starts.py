@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -42,10 +43,8 @@ def archive(folder: Path, title: str) -> Path:
 def test_a_file_is_opened_and_a_second_start_hands_its_own_to_the_first(tmp_path: Path) -> None:
     """In a folder with every odd letter, and a locale that knows ASCII alone."""
     with desk(ODD) as (bundle, display):
-        bundle.changes = {"LANG": "C", "LC_ALL": None}
+        bundle.changes = {"LANG": "C", "PATH": None}
         files = [archive(tmp_path, title) for title in ("First", "Second")]
-        for folder in (bundle.home.parent, *files):
-            os.chmod(folder, 0o755)
         place = bundle.home.parent / "files"
         place.mkdir()
         moved = [path.rename(place / path.name) for path in files]
@@ -91,8 +90,7 @@ def test_a_home_that_cant_be_written_is_said_in_a_window(home: str, tmp_path: Pa
         display.press("Return")
 
         assert process.wait(timeout=30) == 1
-        assert "can't be made: Permission denied. Nothing was changed." in told.read_text()
-        assert "set TURBOQUANT_HOME to a folder" in told.read_text()
+        assert re.search(r"^The folder .* can't be made: .*permission.* set TURBOQUANT_HOME", told.read_text(), re.I)
         assert list(bundle.home.iterdir()) == []
         assert bundle.processes() == []
 
@@ -102,13 +100,15 @@ def test_killed_while_it_starts_it_starts_again() -> None:
         for moment in (lambda: True, lambda: (bundle.data / "running.lock").exists(), display.windows):
             process = bundle.start()
             while not moment():
+                assert process.poll() is None, "it ended by itself"
                 time.sleep(0.01)
             process.kill()
             process.wait()
 
         last = bundle.start()
-        display.focus()
-        display.press("ctrl+q")
+        wait_until(display.windows, "the window")
+        wait_until(lambda: "ended unexpectedly" in bundle.log(), "what it says of the last run")
+        last.terminate()  # the crash's message has the keyboard
         assert last.wait(timeout=30) == 0
         assert bundle.processes() == []
         assert bundle.ask("PRAGMA integrity_check") == [("ok",)]
@@ -134,7 +134,7 @@ def test_the_deb_registers_the_kind_of_file(tmp_path: Path) -> None:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
     assert "standard::content-type: application/x-turbochat" in gio("info", "-a", "standard::content-type", str(file))
-    assert f"application/x-turbochat”: {NAME}.desktop" in gio("mime", "application/x-turbochat").replace("'", "”")
+    assert gio("mime", "application/x-turbochat").splitlines()[0].endswith(f": {NAME}.desktop")  # the default
     gio("open", str(file))
     wait_until((tmp_path / "opened").exists, "the program's start")
     wait_until(lambda: (tmp_path / "opened").read_text() == f"{file}\n", "its argument")
