@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTranslator
+from PySide6.QtCore import QCoreApplication, QLocale, QPoint, QRect, Qt, QTranslator
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QToolButton, QWidget
 
+from app.errors import AppError
 from app.hub_events import Download, FileProgress
 from app.ui.models.fit_view import FitView
-from app.ui.shared import formats, language, theme
+from app.ui.shared import formats, language, reading_order, theme
 from app.ui.shared.question import Question
 from app.ui.window import window_state
 from app.ui.window.crash_view import CrashNotice
@@ -161,7 +162,7 @@ def test_the_sheet_of_shortcuts_is_as_high_as_its_words(bench: Bench) -> None:
     wanted = sheet.usual_size()
     sheet.resize(wanted)  # the screen of the tests may be smaller
     bench.rest()
-    bars = (sheet.scroll.verticalScrollBar(), sheet.scroll.horizontalScrollBar())
+    bars = (sheet.pane.verticalScrollBar(), sheet.pane.horizontalScrollBar())
     assert [bar.maximum() for bar in bars] == [0, 0]
     sheet.close()
 
@@ -270,3 +271,63 @@ def test_a_window_that_is_on_screen_stays_where_it_was(bench: Bench, monkeypatch
     monkeypatch.setattr(bench.window, "move", lambda *place: moved.append(place))
     window_state.bring_on_screen(bench.window)
     assert moved == []
+
+
+# ---------------------------------------------------------------- where the focus is
+
+
+def hidden_stops(window: QWidget) -> list[QWidget]:
+    """Those that look the same with the focus as without it, or aren't on screen with it."""
+    found = []
+    order = list(reading_order.stops(window))
+    window.activateWindow()
+    for before in order:
+        before.setFocus()
+        reading_order.step(window, True)
+        QApplication.processEvents()
+        target = QApplication.focusWidget()
+        assert target is not None
+        area = QRect(target.mapTo(window, QPoint(0, 0)), target.size()).adjusted(-6, -6, 6, 6) & window.rect()
+        focused = window.grab(area).toImage()
+        window.setFocus()
+        QApplication.processEvents()
+        if target.visibleRegion().isEmpty() or window.grab(area).toImage() == focused:
+            found.append(target)
+    return found
+
+
+def test_where_tab_is_can_be_seen(bench: Bench) -> None:
+    bench.say("\n\n".join(f"Line {n}" for n in range(30)))
+    bench.pick("turbo2")
+    bench.engine.fail_next = AppError("Failed.", "Try again.")
+    bench.say("Again, please, with `code`")
+    bench.window.notices.show_notice("A notice")
+    bench.rest()
+    assert hidden_stops(bench.window) == []
+    bench.window.on_models()
+    bench.rest()
+    bench.engine.fits["mlx-community/gemma-3-12b-it-4bit"] = fit(2_000_000_000)
+    bench.window.models_page.browser.list.choose("mlx-community/gemma-3-12b-it-4bit")
+    bench.rest()
+    bench.rest()
+    assert hidden_stops(bench.window) == []
+
+
+def test_where_tab_is_can_be_seen_in_the_preferences(bench: Bench) -> None:
+    bench.window.configuring.on_general()
+    shown = bench.window.configuring.window
+    assert shown is not None
+    shown.activateWindow()
+    for row in range(shown.list.count()):
+        shown.list.setCurrentRow(row)
+        bench.rest()
+        for _ in range(len(list(reading_order.stops(shown)))):
+            QTest.keyClick(QApplication.focusWidget() or shown, Qt.Key.Key_Tab)
+            focus = QApplication.focusWidget()
+            assert focus is not None
+            focused = shown.grab().toImage()
+            shown.setFocus()
+            QApplication.processEvents()
+            assert shown.grab().toImage() != focused, focus
+            focus.setFocus()
+    shown.close()

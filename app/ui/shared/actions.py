@@ -159,7 +159,9 @@ class _InsideMenu(QMenu):
     """Opens below its button, and no further out than the window's edges."""
 
     def showEvent(self, event: QShowEvent) -> None:
-        window = self.parentWidget().window().geometry()
+        button = self.parentWidget()
+        assert button is not None
+        window = button.window().geometry()
         if window.width() >= self.width():
             self.move(min(max(self.x(), window.left()), window.right() - self.width() - EDGE), self.y())
         super().showEvent(event)

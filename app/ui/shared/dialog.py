@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QDialog, QLayout, QWidget
 
-from app.ui.shared import theme
+from app.ui.shared import focus_ring, theme
 
 
 class Dialog(QDialog):
@@ -22,6 +22,11 @@ class Dialog(QDialog):
         for layout in self.findChildren(QLayout):
             layout.invalidate()  # text that grew while nobody saw it has told no layout
         super().showEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        moved = super().focusNextPrevChild(forward)
+        focus_ring.mark()
+        return moved
 
     def usual_size(self) -> QSize:
         """At the present size of text; by default what the layout wants."""

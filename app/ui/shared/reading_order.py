@@ -10,6 +10,8 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLayout, QMainWindow, QScrollArea, QSplitter, QToolBar, QWidget
 
+from app.ui.shared import focus_ring
+
 
 def parts(widget: QWidget) -> list[QWidget]:
     """The child widgets in reading order; those that no layout places come last."""
@@ -61,7 +63,17 @@ def step(window: QWidget, forward: bool) -> bool:
     else:
         target = order[0 if forward else -1]
     target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+    focus_ring.mark()
+    _bring_into_view(target)
     return True
+
+
+def _bring_into_view(target: QWidget) -> None:
+    area = target.parentWidget()
+    while area is not None:
+        if isinstance(area, QScrollArea):
+            area.ensureWidgetVisible(target, 0, 24)
+        area = area.parentWidget()
 
 
 def arrange(widget: QWidget) -> None:

@@ -17,7 +17,7 @@ class Shortcuts(Dialog):
     def __init__(self, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        self.scroll = scroll = QScrollArea(self)
+        self.pane = scroll = QScrollArea(self)
         scroll.setObjectName("plainScroll")
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
