@@ -6,7 +6,11 @@ folder.
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
+import platform
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +18,8 @@ from pathlib import Path
 import platformdirs
 
 from app.errors import AppError
+
+log = logging.getLogger(__name__)
 
 _NAME = "turboquant-chat"
 # What comes with the program: icons, translations, licences; in a bundle also models. Read only.
@@ -54,7 +60,33 @@ def snapshots_dir() -> Path:
 
 def beside(path: Path) -> Path:
     """A name in the same folder for what is to become `path`: as short as any, however long that one is."""
-    return path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    return path.with_name(f".{secrets.token_hex(4)}{_machine()}.{os.getpid()}.tmp")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what programs on this machine that were killed left of `beside`'s files."""
+    left = re.compile(rf"\.[0-9a-f]{{8}}{_machine()}\.(?P<process>\d{{1,9}})\.tmp")
+    try:
+        found = [(entry, named) for entry in os.scandir(folder) if (named := left.fullmatch(entry.name))]
+        for entry, named in found:
+            if not _runs(int(named["process"])):
+                os.unlink(entry)
+    except OSError as error:
+        log.warning("what was left in %s can't be removed: %s", folder, error)
+
+
+def _machine() -> str:
+    return hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True
 
 
 def write_atomic(path: Path, content: bytes, mode: int = 0o666) -> None:

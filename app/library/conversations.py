@@ -185,7 +185,7 @@ class Library:
         return self._add(conversation_id, "assistant", "", "partial", parent, scheme)
 
     def resume_reply(self, message: Message, scheme: str) -> Message:
-        """Have a reply that was cut go on: `partial` again, as far as it is. Half a letter at its end is written anew."""
+        """Have a reply that was cut go on: `partial` again, as far as it is. Half a letter at its end isn't kept."""
         self._db.execute(
             "UPDATE messages SET content = ?, scheme = ?, state = 'partial' WHERE id = ?",
             (message.content.rstrip("\ufffd"), scheme, message.id),

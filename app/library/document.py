@@ -7,6 +7,7 @@ one that doesn't fit its description refuses the file, since half a conversation
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 import re
@@ -36,6 +37,9 @@ from app.version import version
 FORMAT, VERSION = "turboquant-chat", 1
 MOST_MESSAGES = 100_000
 MOST_LETTERS = 10_000_000  # of one message
+MOST_VALUES = 3_000_000  # in all that may be in one: twice what so many messages, switches and samples need
+# What begins a value, or goes on to the next; within a text it means nothing. One that never ends matches to the end.
+_VALUE = re.compile(rb'[\[{,]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COUNTS = ("prompt_tokens", "reused_tokens", "generated_tokens")
 _RATES = ("prefill_tokens_per_s", "tokens_per_s")
@@ -105,6 +109,7 @@ def read(content: bytes) -> Document:
 
 
 def _document(content: bytes) -> Document:
+    _bounded(content)
     try:
         document = json.loads(content.decode("utf-8"), parse_constant=_no_number)
     except ValueError as error:
@@ -118,6 +123,13 @@ def _document(content: bytes) -> Document:
             "Update the program, and try again.",
         )
     return _conversation(_Fields(document).within("conversation"))
+
+
+def _bounded(content: bytes) -> None:
+    """Before it is parsed: a file of brackets alone would take thirty times its size. Raises AppError."""
+    values = (found for found in _VALUE.finditer(content) if content[found.start()] != ord('"'))
+    if next(itertools.islice(values, MOST_VALUES, None), None):
+        raise _refusal("it holds too many values")
 
 
 def _conversation(fields: _Fields) -> Document:

@@ -26,7 +26,7 @@ from app.library.records import Message, read_conversation, read_message, read_p
 from app.library.snapshots import FOREIGN
 from app.library.streaming import Streaming
 from app.library.tree import Tree
-from app.paths import write_atomic
+from app.paths import sweep, write_atomic
 
 BUSY_S = 10.0
 MARKDOWN, JSON = ".md", ".json"
@@ -81,6 +81,7 @@ def export(library: Path, conversation_id: str, target: Path, caches: tuple[Cach
            cancelled: Callable[[], bool] = lambda: False) -> int:  # fmt: skip
     """Write the conversation to `target`, whose ending says how; returns its bytes. Raises AppError, Interrupted."""
     gathered = gather(library, conversation_id)
+    sweep(target.parent)
     try:
         if target.suffix == archive.ENDING:
             return archive.write(target, gathered, caches, cancelled)

@@ -106,7 +106,7 @@ class SearchIndex:
             self.forget()
 
     def renew(self, places: Sequence[int]) -> None:
-        """The messages of these `seq` say something else than they did; those that weren't taken in yet still aren't."""
+        """The messages of these `seq` say something else now; those that weren't taken in yet still aren't."""
         try:
             self._renew(places)
         except sqlite3.DatabaseError as error:

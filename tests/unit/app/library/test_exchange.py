@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from app.library import document, exchange
 from app.library.archive import CachePart
 from app.library.conversations import Library
 from app.library.records import Message
+from app.paths import beside
 
 
 @pytest.fixture
@@ -225,6 +228,39 @@ def test_settings_nested_however_deep_are_left_out_or_refused(path: Path, depth:
     content = changed(path, conversation__settings="HERE").replace(b'"HERE"', nested)
     with suppress(AppError):
         assert document.read(content).settings == {}
+
+
+@pytest.mark.parametrize("part", [b"[],", b"0,", b'{"":', b'"\\"",'])
+def test_what_would_take_gigabytes_is_refused_before_it_is_parsed(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document.json, "loads", lambda *given, **how: pytest.fail("parsed"))
+    with pytest.raises(AppError, match="too many values"):
+        document.read(b"[" + part * (document.MOST_VALUES + 1))
+
+
+def test_brackets_in_a_text_are_no_values(path: Path, tmp_path: Path) -> None:
+    with Library(path) as library:
+        conversation = library.create("turbo4").id
+        said = 'a "quoted" [ { , \\ ' * 200_000
+        library.add_user_message(conversation, said)
+        target = tmp_path / "out.json"
+        exchange.export(path, conversation, target)
+        assert document.read(target.read_bytes()).messages[0].content == said
+
+
+@pytest.mark.parametrize("ending", [".md", ".json", ".turbochat"])
+def test_an_export_removes_what_a_killed_one_left_there(path: Path, tmp_path: Path, ending: str) -> None:
+    """And nothing else: of another machine, of a program that runs, or of somebody else's name."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left = beside(tmp_path / "x")
+    killed = left.with_name(left.name.replace(f".{os.getpid()}.", f".{int(ended.stdout)}."))
+    elsewhere = killed.with_name(killed.name[:9] + "00000000" + killed.name[17:])
+    others = [left, elsewhere, tmp_path / ".notes.tmp", tmp_path / f".{'a' * 15}.{int(ended.stdout)}.tmp"]
+    for file in (killed, *others):
+        file.write_bytes(b"half")
+    with Library(path) as library:
+        exchange.export(path, talk(library), tmp_path / f"out{ending}")
+    assert not killed.exists()
+    assert all(file.exists() for file in others)
 
 
 @pytest.mark.parametrize("name", ["pipe.json", "pipe.turbochat", "folder.json"])
