@@ -49,15 +49,83 @@ def test_the_panel_says_what_a_saved_cache_takes_and_spares(bench: Bench) -> Non
     assert not bench.panel.discard.isHidden()
 
 
-def test_discarding_keeps_the_text(bench: Bench) -> None:
+def discards(bench: Bench) -> list[str]:
+    return [c.conversation_id for c in bench.engine.received if isinstance(c, ev.DiscardCache)]
+
+
+def test_discarding_keeps_the_text_and_is_carried_out_when_the_notice_goes(bench: Bench) -> None:
     (one,) = saved(bench, "hello")
     bench.panel.discard.click()
     bench.rest()
     assert bench.panel.value("snapshot") == bench.panel.value("again") == "–"
     assert bench.panel.discard.isHidden()
-    assert bench.library.conversation(one).snapshot_bytes == bench.library.conversation(one).cached_tokens == 0
+    assert bench.library.conversation(one).cached_tokens == 0
     assert bench.said() == ["hello"]
-    assert ev.DiscardCache(one) in bench.engine.received
+    assert discards(bench) == []
+    bench.window.notices.dismiss(bench.window.notices.texts()[-1])
+    bench.rest()
+    assert discards(bench) == [one]
+    assert bench.library.conversation(one).snapshot_bytes == bench.library.conversation(one).cached_tokens == 0
+    bench.window.storage.discarding.undo()
+    bench.rest()
+    assert bench.library.conversation(one).cached_tokens == 0, "too late"
+
+
+def test_discarding_can_be_undone(bench: Bench) -> None:
+    (one,) = saved(bench, "hello")
+    before, said = bench.library.conversation(one), bench.panel.value("snapshot")
+    bench.panel.discard.click()
+    bench.chat.restore_cache()  # what is measured meanwhile brings nothing back
+    bench.rest()
+    assert bench.library.conversation(one).cached_tokens == 0
+    (undo,) = [b for b in bench.window.notices.findChildren(QPushButton) if b.text() == "Undo"]
+    undo.click()
+    bench.rest()
+    assert bench.library.conversation(one) == before
+    assert bench.panel.value("snapshot") == said
+    assert not bench.panel.discard.isHidden()
+    assert bench.window.notices.texts() == []
+    assert discards(bench) == []
+
+
+def test_the_page_undoes_it_too(bench: Bench) -> None:
+    saved(bench, "one " * 9, "two " * 99, "three " * 999)
+    shown, before = page(bench), rows(bench)
+    assert shown.undo.isHidden()
+    for row in (0, 1):
+        shown.list.topLevelItem(row).setSelected(True)
+    shown.discard.click()
+    bench.rest()
+    assert [row[0][:3] for row in rows(bench)] == ["one"]
+    assert "2" in shown.discarded.text()
+    shown.undo.click()
+    bench.rest()
+    assert rows(bench) == before
+    assert shown.undo.isHidden()
+    assert discards(bench) == []
+
+
+def test_the_next_reply_reads_what_was_discarded(bench: Bench) -> None:
+    (one,) = saved(bench, "hello")
+    bench.panel.discard.click()
+    bench.say("and?")
+    names = [type(c).__name__ for c in bench.engine.received if getattr(c, "conversation_id", "") == one]
+    assert names[-2:] == ["DiscardCache", "Generate"]
+    assert bench.library.conversation(one).cached_tokens > 0
+    assert bench.window.notices.texts() == []
+
+
+def test_a_program_that_ends_meanwhile_leaves_it_to_the_next_start(start: Callable[..., Bench]) -> None:
+    bench = start()
+    one, two = saved(bench, "hello", "more")
+    bench.panel.discard.click()
+    bench.window.storage.discard([one])  # the first is carried out
+    bench.close()
+    assert discards(bench) == [two]
+    again = start(FakeEngine(), load=False)
+    assert discards(again) == [one]
+    again.close()
+    assert discards(start(FakeEngine(), load=False)) == []
 
 
 def test_the_page_lists_the_largest_first(bench: Bench) -> None:
@@ -136,6 +204,7 @@ def test_a_conversations_branches_are_one_row_and_go_together(bench: Bench) -> N
     assert shown[0][3] == formats.data_size(sum(file.size_bytes for file in bench.library.caches.of(one)))
     page(bench).list.topLevelItem(1).setSelected(True)
     page(bench).discard.click()
+    bench.window.storage.discarding.carry_out()
     bench.rest()
     assert [row[0].partition(" · ")[2][:9] for row in rows(bench)] == ["3 version"]
     assert [c for c in bench.engine.received if isinstance(c, ev.DiscardCache)] == [ev.DiscardCache(two)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -37,6 +38,7 @@ class CacheView(QObject):
         self._unsaved: list[tuple[ev.MemorySample, str | None]] = []
         self._held: dict[str, ev.MemorySample] = {}  # the last of each conversation, where that isn't written down
         self._told_not_saved: set[str] = set()  # reasons
+        self._hidden: dict[str, tuple[int, int]] = {}  # tokens and bytes of those that are as good as discarded
 
     def show(self, conversation_id: str, scheme: str) -> None:
         """Bring this conversation's history into the panel; an empty id is a conversation without one."""
@@ -84,11 +86,24 @@ class CacheView(QObject):
         self._histories.pop(conversation_id, None)
         self._plans.pop(conversation_id, None)
         self._loaded.discard(conversation_id)
+        self._hidden.pop(conversation_id, None)
 
-    def discarded(self, conversation_id: str) -> None:
-        """The user wanted it gone; what was drawn of it stays."""
-        self._held.pop(conversation_id, None)
-        self._writing.put(("discarded", conversation_id), partial(self._library.caches.held, conversation_id, 0, 0))
+    def hide(self, conversation_id: str) -> None:
+        """The user wants it gone; what was drawn of it stays."""
+        if conversation_id not in self._hidden:
+            self.save()
+            with suppress(KeyError):  # a deleted one
+                conversation = self._library.conversation(conversation_id)
+                self._hidden[conversation_id] = conversation.cached_tokens, conversation.cached_bytes
+        self._write_held(conversation_id, 0, 0)
+
+    def bring_back(self, conversation_id: str) -> None:
+        if conversation_id in self._hidden:
+            self._write_held(conversation_id, *self._hidden.pop(conversation_id))
+
+    def _write_held(self, conversation_id: str, tokens: int, size_bytes: int) -> None:
+        write = partial(self._library.caches.held, conversation_id, tokens, size_bytes)
+        self._writing.put(("held", conversation_id), write)
 
     def save(self) -> None:
         """Write down what was measured since the last time."""
@@ -116,7 +131,7 @@ class CacheView(QObject):
 
     def measured(self, event: ev.MemorySample, context_tokens: int, message: str | None) -> None:
         """`message` is the last of the branch whose cache that is."""
-        if not event.tokens:
+        if not event.tokens or event.conversation_id in self._hidden:
             return
         history = self.history(event.conversation_id)
         history.curves = dict(event.curves)
@@ -161,7 +176,8 @@ class CacheView(QObject):
 
     def _show_saved(self, conversation_id: str) -> None:
         if conversation_id == self._current:
-            files = self._library.caches.of(conversation_id) if conversation_id else []
+            known = conversation_id and conversation_id not in self._hidden
+            files = self._library.caches.of(conversation_id) if known else []
             self._panel.show_saved(files, loaded=conversation_id in self._loaded)
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:

@@ -42,10 +42,14 @@ REASON_S = 6.0
 
 
 class Chat(QObject):
-    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`)."""
+    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`); of a conversation,
+    `discard_wanted` (the user wants its cache gone) and `cache_wanted` (the engine is about to use that).
+    """
 
     list_changed = Signal()
     turn_changed = Signal()
+    discard_wanted = Signal(str)
+    cache_wanted = Signal(str)
 
     def __init__(self, library: Library, engine: EngineLink, models: ModelLink, transcript: Transcript,
                  composer: Composer, panel: MemoryPanel, notices: NoticeBar,
@@ -192,6 +196,7 @@ class Chat(QObject):
         else:
             self.show_branch()
         self._transcript.follow()
+        self.cache_wanted.emit(self.current)
         messages = self.said.to_read(self.current, until=reply.parent if before is None else reply.id)
         self._engine.submit(ev.Generate(self.current, reply.id, messages, reply.scheme, self.generation.params))
         self._idle_timer.stop()
@@ -253,6 +258,7 @@ class Chat(QObject):
             self.list_changed.emit()
 
     def _switch(self, conversation_id: str, name: str) -> None:
+        self.cache_wanted.emit(conversation_id)
         self._switching.begin(conversation_id, name)
         messages = self.said.to_read(conversation_id)
         params = self.generation.params_of(conversation_id)
@@ -280,17 +286,32 @@ class Chat(QObject):
             self.new()
         self.list_changed.emit()
 
+    def hide_cache(self, conversation_id: str) -> None:
+        """It is as if it were discarded; `bring_back_cache` or `discard_cache` follows."""
+        self._cache.hide(conversation_id)
+        self._cache_changed(conversation_id)
+
+    def bring_back_cache(self, conversation_id: str) -> None:
+        self._cache.bring_back(conversation_id)
+        self._cache_changed(conversation_id)
+
     def discard_cache(self, conversation_id: str) -> None:
         """Forget it, in memory and on disk; the text stays, and the next reply reads it again."""
+        self._cache.hide(conversation_id)
         self._discard(conversation_id)
-        self._cache.discarded(conversation_id)
+        self._cache_changed(conversation_id)
+
+    def _cache_changed(self, conversation_id: str) -> None:
         if conversation_id == self.current:
             self._show_state()
         self.list_changed.emit()
 
     def on_discard(self) -> None:
         if self.current and self.free():
-            self.discard_cache(self.current)
+            self.discard_wanted.emit(self.current)
+
+    def title(self, conversation_id: str) -> str:
+        return self._library.conversation(conversation_id).title
 
     def _discard(self, conversation_id: str) -> None:
         self._engine.submit(ev.DiscardCache(conversation_id))

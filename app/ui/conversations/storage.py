@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QObject, Signal
 
 from app import events as ev
@@ -10,6 +12,7 @@ from app.library.records import StoredCache
 from app.library.snapshots import DEFAULT_QUOTA_BYTES
 from app.settings import Settings
 from app.ui.chat.chat import Chat
+from app.ui.conversations.discarding import Discarding
 from app.ui.shared import formats
 from app.ui.shared.notice_bar import NoticeBar
 from app.ui.shared.turn import EngineLink
@@ -34,6 +37,8 @@ class Storage(QObject):
         super().__init__(parent)
         self._library, self._engine, self._chat = library, engine, chat
         self._settings, self._notices = settings, notices
+        self.discarding = Discarding(engine, chat, settings, notices, self)
+        self.discarding.changed.connect(self.changed)
         engine.event_emitted.connect(self.on_engine_event)  # after the chat's, which writes down what it hears
         engine.submit(ev.LimitSnapshots(self.quota_bytes))
 
@@ -47,7 +52,7 @@ class Storage(QObject):
 
     def files(self) -> list[StoredCache]:
         """The largest first."""
-        return self._library.caches.all()
+        return [file for file in self._library.caches.all() if file.conversation not in self.discarding.waiting]
 
     def title(self, conversation_id: str) -> str:
         try:
@@ -55,14 +60,16 @@ class Storage(QObject):
         except KeyError:
             return self.tr("A deleted conversation")
 
-    def discard(self, conversation_id: str) -> None:
-        """The text stays. A reply that is being written ends first."""
-        if self._chat.answering.conversation == conversation_id:
-            self._engine.submit(ev.DiscardCache(conversation_id))
-        else:
-            self._chat.discard_cache(conversation_id)
+    def discard(self, conversations: Collection[str]) -> None:
+        """The text stays. Can be undone, but where a reply is being written: that ends first."""
+        answering = self._chat.answering.conversation
+        if answering in conversations:
+            self._engine.submit(ev.DiscardCache(answering))
+        if titles := {one: self.title(one) for one in conversations if one != answering}:
+            self.discarding.discard(titles)
 
     def discard_all(self) -> None:
+        self.discarding.carry_out()
         self._engine.submit(ev.DiscardAllCaches())
 
     def tell_unsaved(self) -> None:

@@ -106,6 +106,15 @@ class StoragePage(QWidget):
         self.discard.clicked.connect(self.on_discard)
         self.discard_all.clicked.connect(self.on_discard_all)
         column.addLayout(row)
+        row = QHBoxLayout()
+        self.discarded = small_label("", self)
+        self.discarded.setWordWrap(True)
+        self.undo = QPushButton(self.tr("Undo"), self)
+        self.undo.setAutoDefault(False)
+        self.undo.clicked.connect(storage.discarding.undo)
+        row.addWidget(self.discarded, 1)
+        row.addWidget(self.undo)
+        column.addLayout(row)
         storage.changed.connect(self.refresh)
         self.refresh()
 
@@ -137,6 +146,9 @@ class StoragePage(QWidget):
                 item.setTextAlignment(place, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
             self.list.addTopLevelItem(item)
             item.setSelected(conversation in chosen)
+        words = self._storage.discarding.words
+        self.discarded.setText(words)
+        self.undo.setVisible(bool(words))
         self._show_total()
         self.on_selected()
 
@@ -163,8 +175,7 @@ class StoragePage(QWidget):
         self._show_total()
 
     def on_discard(self) -> None:
-        for conversation in self._chosen():
-            self._storage.discard(conversation)
+        self._storage.discard(self._chosen())
 
     def on_discard_all(self) -> None:
         words = self.tr(
