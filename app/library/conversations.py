@@ -1,4 +1,4 @@
-"""Conversations, their messages as a parent-linked tree, and the history that the memory chart draws.
+"""Conversations, and their messages as a parent-linked tree.
 
 One `Library` belongs to one thread: the window's. Every call is a few small statements, committed when it returns.
 """
@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -18,33 +18,26 @@ from types import TracebackType
 
 from app import generation as settings
 from app import paths
-from app.events import SchemeSwitched, TurnFinished
+from app.events import TurnFinished
 from app.library import titles
 from app.library.caches import Caches
-from app.library.database import open_database, unusable
+from app.library.database import open_database, transaction, unusable
 from app.library.drafts import Drafts
+from app.library.history import History
 from app.library.listing import Listing
 from app.library.profiles import Profiles
 from app.library.records import (
-    ChartPoint,
     Conversation,
     Message,
     Role,
     State,
-    Switch,
     read_message,
-    read_point,
-    read_switch,
 )
-from app.library.samples import Sample, thinned
 from app.library.search import Hit, SearchIndex
 from app.library.streaming import Streaming
 from app.library.talk import Talk
 
 log = logging.getLogger(__name__)
-
-# Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
-MAX_SAMPLES = 2000
 
 
 class Library:
@@ -67,6 +60,7 @@ class Library:
         except sqlite3.OperationalError as error:
             self.close()
             raise unusable(self.path, error) from error
+        self.history = History(self._db)
         self._listing, self._talk = Listing(self._db), Talk(self._db)
         self.caches = Caches(self._db)
         self._streaming = Streaming(self.path.with_name("streaming"))
@@ -82,7 +76,7 @@ class Library:
         if not self._db.in_transaction:
             self._db.execute("PRAGMA synchronous = FULL")
         try:
-            with _transaction(self._db):
+            with transaction(self._db):
                 yield
         finally:
             if not self._db.in_transaction:
@@ -214,7 +208,7 @@ class Library:
         """
         interrupted = "partial" if at_end else "interrupted"
         state = {"stop": "complete", "interrupted": interrupted, "length": "length"}[turn.reason]
-        with _transaction(self._db):
+        with transaction(self._db):
             self._db.execute(
                 "UPDATE messages SET content = ?, state = ?, scheme = ?, prompt_tokens = ?, reused_tokens = ?, "
                 "generated_tokens = ?, prefill_tokens_per_s = ?, tokens_per_s = ?, error = '' WHERE id = ?",
@@ -235,7 +229,7 @@ class Library:
         """Take back a message without children, e.g. a reply for which there was no room. Where it was shown, the
         branch before it is shown again, else the branch ends with its parent. Raises KeyError.
         """
-        with _transaction(self._db):
+        with transaction(self._db):
             message = self.message(message_id)
             tree = self._talk.tree(message.conversation)
             if tree.leaf(message_id) != message_id:
@@ -258,7 +252,7 @@ class Library:
         tree = self._talk.tree(conversation_id)
         leaf = tree.leaf(message_id)
         branch = tree.branch(leaf)
-        with _transaction(self._db):
+        with transaction(self._db):
             self._db.execute("UPDATE conversations SET leaf = ? WHERE id = ?", (leaf, conversation_id))
             for parent, child in pairwise(branch):
                 if len(tree.siblings(child.id)) > 1 and parent.shown != child.id:
@@ -306,50 +300,6 @@ class Library:
         """The latest messages that hold every word of `text`; what `follow` hasn't taken in isn't found."""
         return self._index.find(text, limit)
 
-    # ------------------------------------------------------------ the chart's history
-
-    def record_samples(self, samples: Sequence[Sample]) -> None:
-        """Store measured points in one transaction, each with the last message of the branch that it was measured in.
-        Collect those of a reply: every call writes pages. What a curve doesn't need is left out.
-        """
-        if not samples:
-            return
-        samples = list(thinned(samples))
-        with _transaction(self._db):
-            self._db.executemany(
-                "INSERT INTO samples (conversation, tokens, used_bytes, scheme, message) "
-                "SELECT id, ?, ?, ?, ? FROM conversations WHERE id = ?",
-                [(s.tokens, s.used_bytes, s.scheme, message, s.conversation_id) for s, message in samples],
-            )
-            for conversation_id, last in {s.conversation_id: s for s, _ in samples}.items():
-                self._db.execute(
-                    "UPDATE conversations SET cached_tokens = ?, cached_bytes = ? WHERE id = ?",
-                    (last.tokens, last.used_bytes, conversation_id),
-                )
-                self._thin(conversation_id)
-
-    def record_switch(self, switch: SchemeSwitched, after_message: str | None) -> None:
-        """Store a switch's marker and make its scheme the conversation's."""
-        with _transaction(self._db):
-            self._db.execute(
-                "INSERT INTO switches (conversation, after_message, from_scheme, to_scheme, tokens, bytes_before, "
-                "bytes_after, method, seconds, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (switch.conversation_id, after_message, switch.from_scheme, switch.to_scheme, switch.tokens,
-                 switch.bytes_before, switch.bytes_after, switch.method, switch.seconds, time.time()),
-            )  # fmt: skip
-            self._db.execute(
-                "UPDATE conversations SET scheme = ?, cached_bytes = ? WHERE id = ?",
-                (switch.to_scheme, switch.bytes_after, switch.conversation_id),
-            )
-
-    def samples(self, conversation_id: str) -> list[ChartPoint]:
-        rows = self._db.execute("SELECT * FROM samples WHERE conversation = ? ORDER BY seq", (conversation_id,))
-        return [made for row in rows if (made := read_point(row)) is not None]
-
-    def switches(self, conversation_id: str) -> list[Switch]:
-        rows = self._db.execute("SELECT * FROM switches WHERE conversation = ? ORDER BY seq", (conversation_id,))
-        return [made for row in rows if (made := read_switch(row)) is not None]
-
     # ------------------------------------------------------------
 
     def _as_far(self, message: Message) -> Message:
@@ -375,7 +325,7 @@ class Library:
         """What a killed program left of replies goes into their rows."""
         left = list(self._streaming.left())
         try:
-            with _transaction(self._db):
+            with transaction(self._db):
                 self._db.executemany(
                     "UPDATE messages SET content = ? WHERE id = ? AND state = 'partial'",
                     [(text, message_id) for message_id, text in left],
@@ -390,7 +340,7 @@ class Library:
         self, conversation_id: str, role: Role, content: str, state: State, parent: str | None, scheme: str
     ) -> Message:
         message_id = uuid.uuid4().hex
-        with _transaction(self._db):
+        with transaction(self._db):
             self._db.execute(
                 "INSERT INTO messages (id, conversation, parent, role, content, state, scheme, created) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -404,32 +354,3 @@ class Library:
 
     def _touch(self, conversation_id: str) -> None:
         self._db.execute("UPDATE conversations SET updated = ? WHERE id = ?", (time.time(), conversation_id))
-
-    def _thin(self, conversation_id: str) -> None:
-        of = "FROM samples WHERE conversation = ?"
-        (count,) = self._db.execute(f"SELECT count(*) {of}", (conversation_id,)).fetchone()
-        if count <= MAX_SAMPLES:
-            return
-        tokens, schemes = self._db.execute(
-            f"SELECT max(tokens), count(DISTINCT scheme) {of}", (conversation_id,)
-        ).fetchone()
-        width = 2 * schemes * tokens // MAX_SAMPLES + 1
-        self._db.execute(
-            f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
-            (conversation_id, conversation_id, width),
-        )
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """BEGIN, then COMMIT or ROLLBACK; inside another one, a part of that."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:  # something failed; SQLite itself may have rolled back already
-            connection.execute("ROLLBACK")

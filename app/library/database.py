@@ -9,7 +9,8 @@ import logging
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -182,6 +183,21 @@ def open_database(path: Path) -> OpenedDatabase:
         f"The file with your conversations was damaged. {count} of them could be read and were copied to a new file; "
         f"the old one is kept as {aside}.",
     )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """BEGIN, then COMMIT or ROLLBACK; inside another one, a part of that."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:  # something failed; SQLite itself may have rolled back already
+            connection.execute("ROLLBACK")
 
 
 def unusable(path: Path, error: Exception) -> AppError:

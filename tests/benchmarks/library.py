@@ -98,7 +98,7 @@ def reply_bytes(tokens_per_s: int, tokens: int = 1000, letters: int = 5) -> floa
             finish(library, conversation, reply, "word " * tokens)
             counts = range(0, tokens, max(1, tokens_per_s // 4))  # measured four times a second
             samples = [MemorySample(conversation, "turbo4", n, n, n, n, n, n, n, n, n, n) for n in counts]
-            library.record_samples([(sample, reply) for sample in samples])
+            library.history.record_samples([(sample, reply) for sample in samples])
             library.follow()
         library.close()
         return (written() - before) / replies

@@ -314,7 +314,7 @@ def test_the_curve_and_the_switches_are_the_branchs_own(three: Bench) -> None:
     assert len(three.dividers()) == 1
     three.say("f")
     branch = {m.id for m in three.library.messages(three.chat.current)}
-    stored = three.library.samples(three.chat.current)
+    stored = three.library.history.samples(three.chat.current)
     here = [p for p in stored if p.message in branch]
     assert len(here) < len(stored)
     points = three.panel.chart.history.points

@@ -649,8 +649,8 @@ def test_a_switch_of_any_method_can_be_told_and_stored(bench: Bench, method: str
     current = bench.chat.current
     switch = ev.SchemeSwitched(current, "turbo4", "turbo2", 300, 10, 5, method, 0.1)  # type: ignore[arg-type]
     bench.engine.event_emitted.emit(switch)
-    assert len(bench.library.switches(current)) == (method not in ev.NOTHING_SWITCHED)
-    bench.library.record_switch(switch, bench.library.conversation(current).leaf)  # as an earlier version did
+    assert len(bench.library.history.switches(current)) == (method not in ev.NOTHING_SWITCHED)
+    bench.library.history.record_switch(switch, bench.library.conversation(current).leaf)  # as an earlier version did
     bench.chat.new()
     bench.chat.open(current)
     assert len(bench.dividers()) == 2 * (method not in ev.NOTHING_SWITCHED)
@@ -1057,7 +1057,7 @@ def test_a_reply_ends_on_a_full_disk_and_is_written_when_there_is_room(bench: Be
     bench.chat.on_save()
     last = bench.library.messages(bench.chat.current)[-1]
     assert (last.state, last.content) == ("complete", "one " + "word" * 30_000)
-    assert bench.library.samples(bench.chat.current)
+    assert bench.library.history.samples(bench.chat.current)
 
 
 # ---------------------------------------------------------------- models and notices

@@ -57,7 +57,7 @@ class CacheView(QObject):
             return History()
         if conversation_id not in self._histories:
             history, shown = History(), self._shown(conversation_id)
-            for p in self._library.samples(conversation_id):
+            for p in self._library.history.samples(conversation_id):
                 if p.message in shown:
                     history.add(Point(p.tokens, p.used_bytes, p.scheme))
             history.markers = [marker(s) for s in self.switches(conversation_id)]
@@ -69,7 +69,7 @@ class CacheView(QObject):
         shown = self._shown(conversation_id)
         return [
             s
-            for s in self._library.switches(conversation_id)
+            for s in self._library.history.switches(conversation_id)
             if s.method not in ev.NOTHING_SWITCHED and s.after_message in shown
         ]
 
@@ -111,7 +111,7 @@ class CacheView(QObject):
 
     def _write_samples(self) -> None:
         changed = [self._library.caches.held(name, s.tokens, s.used_bytes) for name, s in self._held.items()]
-        self._library.record_samples(self._unsaved)
+        self._library.history.record_samples(self._unsaved)
         self._unsaved.clear()
         self._held.clear()
         if any(changed):

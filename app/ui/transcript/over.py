@@ -17,9 +17,9 @@ class Over(QObject):
     def __init__(self, transcript: Transcript, find_bar: FindBar, notices: NoticeBar) -> None:
         super().__init__(transcript)
         self._transcript, self._find_bar, self._notices = transcript, find_bar, notices
-        for widget in (find_bar, notices):  # a scroll area tells assistive tools of its content only
-            widget.setParent(transcript.parentWidget())
-        for widget in (transcript, find_bar, notices):
+        transcript.installEventFilter(self)
+        for widget in (find_bar, notices):
+            widget.setParent(transcript.parentWidget())  # a scroll area tells assistive tools of its content only
             widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

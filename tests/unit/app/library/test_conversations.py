@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.events import ChatMessage, MemorySample, SchemeSwitched, SnapshotSaved, TurnFinished
-from app.library import conversations
+from app.library import history
 from app.library.conversations import Library
 from app.library.records import is_scheme
 from turboquant import schemes
@@ -161,16 +161,16 @@ def test_deleting_can_be_undone_until_the_next_start(library: Library, path: Pat
 
 def test_the_chart_survives(library: Library, path: Path) -> None:
     conversation = talk(library, "one")
-    library.record_samples([(sample(conversation, n, 100 * n), None) for n in (0, 10, 20)])
+    library.history.record_samples([(sample(conversation, n, 100 * n), None) for n in (0, 10, 20)])
     after = library.messages(conversation)[-1].id
     switch = SchemeSwitched(conversation, "turbo4", "turbo2", 20, 2000, 900, "requantised", 0.25)
-    library.record_switch(switch, after)
-    library.record_samples([(sample(conversation, 20, 900, "turbo2"), None)])
+    library.history.record_switch(switch, after)
+    library.history.record_samples([(sample(conversation, 20, 900, "turbo2"), None)])
     library.close()
     with Library(path) as again:
-        points = [(p.tokens, p.used_bytes, p.scheme) for p in again.samples(conversation)]
+        points = [(p.tokens, p.used_bytes, p.scheme) for p in again.history.samples(conversation)]
         assert points == [(0, 0, "turbo4"), (10, 1000, "turbo4"), (20, 2000, "turbo4"), (20, 900, "turbo2")]
-        (marker,) = again.switches(conversation)
+        (marker,) = again.history.switches(conversation)
         assert (marker.from_scheme, marker.to_scheme, marker.after_message) == ("turbo4", "turbo2", after)
         assert (marker.tokens, marker.bytes_before, marker.bytes_after) == (20, 2000, 900)
         assert (marker.method, marker.seconds) == ("requantised", 0.25)
@@ -179,11 +179,11 @@ def test_the_chart_survives(library: Library, path: Path) -> None:
 
 
 def test_the_chart_stays_small(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversations, "MAX_SAMPLES", 100)
+    monkeypatch.setattr(history, "MAX_SAMPLES", 100)
     conversation = library.create("turbo4").id
     for start in range(0, 1000, 10):
-        library.record_samples([(sample(conversation, n, n), None) for n in range(start, start + 10)])
-    kept = [point.tokens for point in library.samples(conversation)]
+        library.history.record_samples([(sample(conversation, n, n), None) for n in range(start, start + 10)])
+    kept = [point.tokens for point in library.history.samples(conversation)]
     assert len(kept) <= 100
     assert kept == sorted(kept)
     assert kept[-1] == 999
@@ -191,9 +191,9 @@ def test_the_chart_stays_small(library: Library, monkeypatch: pytest.MonkeyPatch
 
 
 def test_samples_of_a_deleted_conversation_are_ignored(library: Library) -> None:
-    library.record_samples([(sample("gone", 1, 1), None)])
+    library.history.record_samples([(sample("gone", 1, 1), None)])
     library.caches.saved(SnapshotSaved("gone", 1, 0.1, 1, "gone.tqcache", "", "turbo4", "f"))
-    assert library.samples("gone") == []
+    assert library.history.samples("gone") == []
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_of_a_long_reply_the_curves_bends_are_stored(library: Library) -> None:
     conversation = library.create("turbo4").id
     measured = [sample(conversation, n, 10 * n, "none") for n in range(500)]
     measured += [sample(conversation, n, 3 * n) for n in range(499, 1000)]
-    library.record_samples([(one, "r") for one in measured])
-    kept = [(point.tokens, point.used_bytes) for point in library.samples(conversation)]
+    library.history.record_samples([(one, "r") for one in measured])
+    kept = [(point.tokens, point.used_bytes) for point in library.history.samples(conversation)]
     assert len(kept) <= 70
     assert {(499, 4990), (999, 2997)} <= set(kept), "where it falls, and its end"
     assert max(b - a for (a, _), (b, _) in pairwise([(0, 0), *kept])) <= 20

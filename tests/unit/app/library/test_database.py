@@ -33,8 +33,8 @@ def fill(path: Path, count: int = 30) -> None:
             library.start_context(first.id)
             library.drafts.write(conversation, f"Draft {number}")
             library.profiles.save(f"Profile {number}", {"temperature": 0.5})
-            library.record_samples([(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)])
-            library.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
+            library.history.record_samples([(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)])
+            library.history.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
 
 
 def test_the_version_counts_the_migrations(path: Path) -> None:
@@ -150,8 +150,8 @@ def test_a_damaged_description_is_mended_once(path: Path, old: bytes, new: bytes
             assert message.starts_context
             assert len(library.branch(conversation.id)[1][message.id]) == 2
             assert library.drafts.read(conversation.id).startswith("Draft")
-            assert len(library.samples(conversation.id)) == 1
-            assert len(library.switches(conversation.id)) == 1
+            assert len(library.history.samples(conversation.id)) == 1
+            assert len(library.history.switches(conversation.id)) == 1
         assert [profile.chosen for profile in library.profiles.all()] == [{"temperature": 0.5}] * 2
     (aside,) = path.parent.glob("library-damaged-*.db")
     assert aside.read_bytes() == sound.replace(old, new)
@@ -187,8 +187,8 @@ def test_whatever_the_damage_the_program_starts(tmp_path: Path, data: st.DataObj
             for other in itertools.chain.from_iterable(versions.values()):
                 library.show(conversation.id, other)
                 library.branch(conversation.id)
-            library.samples(conversation.id)
-            library.switches(conversation.id)
+            library.history.samples(conversation.id)
+            library.history.switches(conversation.id)
             library.drafts.read(conversation.id)
             library.caches.of(conversation.id)
         library.profiles.all()

@@ -47,7 +47,7 @@ def test_it_follows_every_change(library: Library, monkeypatch: pytest.MonkeyPat
                 case 4:
                     library.add_user_message(one, "more")
                 case 5:
-                    library.record_samples([(MemorySample(one, "turbo4", 9, 9, 9, 9, 9, 9, 9, 9, 9, 9), None)])
+                    library.history.record_samples([(MemorySample(one, "turbo4", 9, 9, 9, 9, 9, 9, 9, 9, 9, 9), None)])
                 case 6:
                     library._db.execute(
                         "INSERT OR REPLACE INTO caches VALUES (?,?,'','','turbo4',1,?,1,1,1,1)",
