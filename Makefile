@@ -47,12 +47,9 @@ preview:  ## a Mac's program, assembled and checked on Linux; nobody has started
 	$(SETUP) --starter --extras bundle,preview
 	@$(PY) packaging/macos/assemble.py
 
-translations:  ## what Qt's tools read from the window's strings; for whoever has changed one
+translations:  ## what Qt's tools read from what the window and the layers below it say; for whoever has changed a sentence
 	$(SETUP) --extras dev
-	@.venv/bin/pyside6-lupdate app/ui/*/*.py -no-obsolete -locations none -ts resources/translations/turboquant-chat_de.ts
-	@.venv/bin/pyside6-lupdate app/ui/*/*.py -no-obsolete -locations none -pluralonly \
-		-ts resources/translations/turboquant-chat_en.ts
-	@for file in resources/translations/*.ts; do .venv/bin/pyside6-lrelease -silent $$file -qm $${file%.ts}.qm; done
+	@$(PY) packaging/translations.py
 
 bench:
 	$(SETUP) --starter

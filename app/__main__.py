@@ -13,10 +13,9 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from PySide6.QtWidgets import QMessageBox
-
 from app import crashes, log, paths
 from app.errors import AppError
+from app.ui.shared.question import Question
 from app.ui.window.single import SingleInstance
 from app.ui.window.startup import EndSignals, finish, make_application, open_window, without_display
 
@@ -70,9 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.suppress(AppError):
             crashes.end(paths.logs_dir())
         print(error, file=sys.stderr)
-        QMessageBox.critical(None, app.applicationName(), str(error))
+        Question(None, app.applicationName(), str(error), warns=True, news=True).exec()
         return 1
-    window.notices.show_notice(notice)
+    window.notices.show_notice(notice())
     if report is not None and window.resuming.box is None:  # which says more
         window.help.tell_of_crash(report)
     EndSignals(app).install()

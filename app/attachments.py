@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import AppError
+from app.words import say, why
 
 LIMIT_BYTES = 1_000_000
 MOST_FILES = 20
@@ -87,17 +88,17 @@ def read_file(path: Path) -> Attachment:
     """
     try:
         if not path.is_file():
-            raise AppError(f"{path.name} is no file.", "Attach a text file.")
+            raise AppError(say("{0} is no file.", path.name), say("Attach a text file."))
         with path.open("rb") as file:
             data = file.read(LIMIT_BYTES + 1)
     except OSError as error:
         raise AppError(
-            f"{path.name} can't be read: {error.strerror or error}.", "Check that you may open it."
+            say("{0} can't be read: {1}.", path.name, why(error)), say("Check that you may open it.")
         ) from error
     if len(data) > LIMIT_BYTES:
         raise AppError(
-            f"{path.name} is too large: text files up to {LIMIT_BYTES // 1_000_000} MB can be attached.",
-            "Attach a part of it.",
+            say("{0} is too large: text files up to {1} MB can be attached.", path.name, LIMIT_BYTES // 1000000),
+            say("Attach a part of it."),
         )
     return Attachment(path.name, decode(path.name, data))
 
@@ -108,9 +109,9 @@ def decode(name: str, data: bytes) -> str:
     """
     text = _decoded(data)
     if text is None or _BINARY.search(text):
-        raise AppError(f"{name} isn't a text file.", "Only text can be attached: export it as text first.")
+        raise AppError(say("{0} isn't a text file.", name), say("Only text can be attached: export it as text first."))
     if not text.strip():
-        raise AppError(f"{name} is empty.", "")
+        raise AppError(say("{0} is empty.", name), "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 # ---------------------------------------------------------------- commands
 
@@ -82,13 +83,15 @@ class SnapshotLoaded:
 
 @dataclass(frozen=True)
 class SnapshotRejected:
-    """A cache file can't be used (damaged, of another model or scheme); `reason` says it.
+    """A cache file can't be used; the text is whole, and the cache is rebuilt on the next turn.
 
-    The text is whole; the cache is rebuilt on the next turn.
+    `cause`: damaged (the file was removed), another (it is sound, of another model, scheme or version of the program),
+    failed (anything else). `reason` is for the log but where it failed: then it is for the user.
     """
 
     conversation_id: str
     reason: str
+    cause: Literal["damaged", "another", "failed"]
 
 
 @dataclass(frozen=True)

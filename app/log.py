@@ -10,9 +10,13 @@ import re
 import sqlite3
 import sys
 import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import TracebackType
 
 from app import paths
+from app.words import say, why
 
 _BYTES = 1_000_000
 _FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
@@ -27,17 +31,18 @@ _secrets: set[str] = set()
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-def start(level: int = logging.INFO) -> str:
+def start(level: int = logging.INFO) -> Callable[[], str]:
     """Send records to the log file, and warnings to stderr as well where there is one. A second call changes nothing.
-    Returns a sentence for the user where the log can't be written, else nothing: the program runs without one.
+    What it returns gives a sentence for the user where the log can't be written, else nothing: the program runs without
+    one. It is to be asked once the window has its language.
     """
     root = logging.getLogger()
     if any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in root.handlers):
-        return ""
+        return str
     console = sys.stderr is not None
     fill_streams()
     handlers: list[logging.Handler] = []
-    notice = ""
+    failed: OSError | None = None
     folder = paths.logs_dir()
     try:
         handlers.append(
@@ -46,7 +51,7 @@ def start(level: int = logging.INFO) -> str:
             )
         )
     except OSError as error:
-        notice = f"The log in {folder} can't be written ({error.strerror or error}), so there is none this time."
+        failed = error
     if console:
         handlers.append(logging.StreamHandler())
         handlers[-1].setLevel(logging.WARNING)
@@ -57,7 +62,11 @@ def start(level: int = logging.INFO) -> str:
     # A level that httpx takes up would write every address that is asked for.
     for chatty in ("httpx", "httpcore", "httpx2", "httpcore2", "urllib3", "filelock"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    return notice
+    return partial(_notice, folder, failed) if failed is not None else str
+
+
+def _notice(folder: Path, error: OSError) -> str:
+    return say("The log in {0} can't be written ({1}), so there is none this time.", folder, why(error))
 
 
 def fill_streams() -> None:

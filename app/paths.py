@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from app.errors import AppError
+from app.words import say, why
 
 log = logging.getLogger(__name__)
 
@@ -129,8 +130,8 @@ def _make(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise AppError(
-            f"The folder {folder} can't be made: {error.strerror or error}. Nothing was changed.",
-            "Make it writable for you, or set TURBOQUANT_HOME to a folder that is.",
+            say("The folder {0} can't be made: {1}. Nothing was changed.", folder, why(error)),
+            say("Make it writable for you, or set TURBOQUANT_HOME to a folder that is."),
             repr(error),
         ) from error
     return folder

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from app import paths
+from app.words import say, why
 
 VERSION = 1
 Value = str | int | float | bool | list[str] | list[int]
@@ -26,14 +27,20 @@ log = logging.getLogger(__name__)
 
 
 class Settings:
-    """`notice` is a sentence for the user when the file couldn't be used as it was, else empty."""
+    """`notice` is a sentence for the user when the file couldn't be used as it was, else empty: said when it is asked
+    for, since the window's language stands in the file.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or paths.settings_dir() / "settings.json"
-        self.notice = ""
+        self._notice: Callable[[], str] = str
         self._writable = True
         self._unwritten = False
         self._values: dict[str, object] = self._read()
+
+    @property
+    def notice(self) -> str:
+        return self._notice()
 
     def get(self, key: str, default: T, valid: Callable[[T], bool] = lambda _: True) -> T:
         """The stored value, or `default` when there is none of the default's type that is `valid`."""
@@ -83,10 +90,11 @@ class Settings:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            self._writable = False
-            self.notice = (
-                f"The settings can't be read ({error.strerror}), so the defaults are used. "
-                f"The file {self.path} is untouched."
+            self._writable, reason = False, error
+            self._notice = lambda: say(
+                "The settings can't be read ({0}), so the defaults are used. The file {1} is untouched.",
+                why(reason),
+                self.path,
             )
             return {}
         except (ValueError, RecursionError):  # no JSON, or nested without end
@@ -97,9 +105,10 @@ class Settings:
             return {}
         if version > VERSION:
             self._writable = False
-            self.notice = (
-                f"The settings were written by a later version of this program, so the defaults are used and changes "
-                f"aren't kept. The file {self.path} is untouched."
+            self._notice = lambda: say(
+                "The settings were written by a later version of this program, so the defaults are used and "
+                "changes aren't kept. The file {0} is untouched.",
+                self.path,
             )
             return {}
         del document["version"]
@@ -110,12 +119,16 @@ class Settings:
         try:
             self.path.replace(aside)
         except OSError as error:
-            self._writable = False
-            self.notice = (
-                f"The settings file {self.path} is damaged and can't be set aside ({error.strerror}): the defaults are "
-                f"used, and changes aren't kept."
+            self._writable, reason = False, error
+            self._notice = lambda: say(
+                "The settings file {0} is damaged and can't be set aside ({1}): the defaults are used, and "
+                "changes aren't kept.",
+                self.path,
+                why(reason),
             )
             log.warning("%s", self.notice)
             return
-        self.notice = f"The settings file was damaged, so the defaults are used. The old file is kept as {aside}."
+        self._notice = lambda: say(
+            "The settings file was damaged, so the defaults are used. The old file is kept as {0}.", aside
+        )
         log.warning("%s", self.notice)

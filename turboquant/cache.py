@@ -19,6 +19,7 @@ from turboquant.codec import MAX_NORM
 from turboquant.errors import TurboQuantError
 from turboquant.lending import lend
 from turboquant.packing import Packing
+from turboquant.reasons import CHANGED
 from turboquant.schemes import NONE, Scheme, parse
 from turboquant.segments import Buffer, Policy
 
@@ -191,7 +192,7 @@ class TurboQuantCache(Packing):
                     "This model changes its keys between cache and attention, so a packed cache can't serve it. "
                     "Start anew with the scheme none."
                 )
-            self.obstacle = "the model changes its keys and values between cache and attention"
+            self.obstacle = CHANGED
             return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
         self.attended = True
         return self.attend(queries, scale, mask, sinks, soft_cap)

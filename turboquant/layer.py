@@ -12,6 +12,7 @@ from turboquant.calibration import Calibration
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import SnapshotMismatch, UnpackableHeadDim
 from turboquant.key_bias import KeyBias
+from turboquant.reasons import Reason
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
@@ -101,7 +102,7 @@ class Layer:
                 if self.window:
                     return windows.unpackable(self.shape, scheme, self.window, self.policy, self.keep)
         except UnpackableHeadDim as error:
-            return str(error)
+            return str(error.args[0])
         return self.obstacle
 
     @property
@@ -118,8 +119,8 @@ class Layer:
         if not self.body_keys.count or isinstance(cast(PackedBuffer, self.body_keys).codec, SplitCodec):
             return ""
         if self.calibration.channel_scale is None:
-            return "keys stay uniform: too little is known of keys and queries"
-        return "keys stay uniform: their channels matter too much alike"
+            return Reason("keys stay uniform: too little is known of keys and queries")
+        return Reason("keys stay uniform: their channels matter too much alike")
 
     # ------------------------------------------------------------------ bytes and arrays
 

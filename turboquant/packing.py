@@ -14,6 +14,7 @@ from turboquant.calibration import SEGMENT
 from turboquant.codec import key_codec, value_codec
 from turboquant.errors import NeedsRebuild
 from turboquant.layer import NAMES, Layer
+from turboquant.reasons import UNSHARED
 from turboquant.schemes import Scheme
 from turboquant.segments import Buffer, PackedBuffer, Policy, Stretches
 from turboquant.split import AnyCodec, can_split, split_key_codec
@@ -35,7 +36,7 @@ class Packing(Layer):
         if self.attended or self.packing or self.empty() or not self.can_pack:
             self.compress()
         else:
-            self.obstacle = "its attention doesn't go through mlx-lm's shared function"
+            self.obstacle = UNSHARED
 
     def compress(self) -> None:
         """Begin the second phase now: set the first tokens apart, pack what the policy allows, evaluate this layer."""

@@ -12,6 +12,7 @@ from turboquant import key_bias, windows
 from turboquant.cache import TurboQuantCache
 from turboquant.errors import NeedsRebuild, UnpackableHeadDim
 from turboquant.packing import Method
+from turboquant.reasons import CHANGED, UNSHARED, Reason
 from turboquant.rotation import check_dim
 from turboquant.schemes import Scheme, parse
 from turboquant.segments import Policy
@@ -164,17 +165,17 @@ def obstacle(group: tuple[CacheTrace, ...]) -> str:
     part = attended(group)
     cache = part.fresh
     if any(not isinstance(other.fresh, ArraysCache) for other in group if other is not part):
-        return f"one cache of several ({', '.join(map(kind, group))}): stays raw"
+        return Reason("one cache of several ({0}): stays raw", ", ".join(map(kind, group)))
     if isinstance(cache, ArraysCache):
-        return "keeps a recurrent state, no keys and values"
+        return Reason("keeps a recurrent state, no keys and values")
     if type(cache) not in (KVCache, RotatingKVCache):
-        return f"its {type(cache).__name__} is of a kind that stays raw"
+        return Reason("its {0} is of a kind that stays raw", type(cache).__name__)
     if part.latent:
-        return "multi-head latent attention: the latents stay raw"
+        return Reason("multi-head latent attention: the latents stay raw")
     if not part.reads:
-        return "its attention doesn't go through mlx-lm's shared function"
+        return UNSHARED
     if not part.intact:
-        return "the model changes its keys and values between cache and attention"
+        return CHANGED
     return ""
 
 
@@ -185,7 +186,7 @@ def dimension_obstacle(part: CacheTrace, scheme: Scheme) -> str:
         if scheme.key_bits:
             check_dim(part.key_dim)
     except UnpackableHeadDim as error:
-        return str(error)
+        return str(error.args[0])
     if isinstance(part.fresh, RotatingKVCache) and scheme.compresses:
         shape, window, keep = (1, part.kv_heads, part.key_dim, part.value_dim), part.window, part.fresh.keep
         return windows.unpackable(shape, scheme, window, windows.policy(Policy(), window, keep), keep)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turboquant.errors import UnpackableHeadDim
+from turboquant.reasons import Reason
 
 MIN_DIM, MAX_DIM = 8, 1024
 
@@ -22,7 +23,7 @@ def check_dim(dim: int) -> None:
     """Raises UnpackableHeadDim where no codec is built for vectors of `dim` coordinates."""
     if not MIN_DIM <= dim <= MAX_DIM or dim % 2:
         raise UnpackableHeadDim(
-            f"A head dimension of {dim} can't be packed: even ones from {MIN_DIM} to {MAX_DIM} can."
+            Reason("A head dimension of {0} can't be packed: even ones from {1} to {2} can.", dim, MIN_DIM, MAX_DIM)
         )
 
 

@@ -22,6 +22,7 @@ import mlx.core as mx
 from turboquant import codebook
 from turboquant.codec import KEY_SEED, TRIALS, Codec, Packed, codec, pack, restored, shifted, unpack
 from turboquant.errors import UnpackableHeadDim
+from turboquant.reasons import Reason
 from turboquant.rotation import check_dim
 from turboquant.schemes import words_per_vector
 
@@ -144,7 +145,7 @@ def uniform_note(dim: int, bits: int) -> str:
     """Why keys of `dim` channels at `bits` bits stay uniform though keys of that width can be split; else empty."""
     if bits not in WIDTHS or can_split(dim):
         return ""
-    return f"keys stay uniform: half of {dim} channels can't be rotated"
+    return Reason("keys stay uniform: half of {0} channels can't be rotated", dim)
 
 
 def norms_of(norms: mx.array) -> tuple[mx.array, mx.array]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
+from turboquant.reasons import Reason
 from turboquant.schemes import RAW_BYTES, Scheme
 from turboquant.segments import Policy, capacity
 
@@ -42,7 +43,7 @@ def unpackable(shape: tuple[int, int, int, int], scheme: Scheme, window: int, po
     """Why a window of this shape stays raw under `scheme`; empty where it doesn't."""
     if pays(shape, scheme, window, policy, keep):
         return ""
-    return f"a sliding window of {window} tokens: packed it would take no less"
+    return Reason("a sliding window of {0} tokens: packed it would take no less", window)
 
 
 def rows(tokens: int, window: int, policy: Policy, keep: int) -> tuple[int, int, int, int]:

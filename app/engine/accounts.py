@@ -22,19 +22,12 @@ from app.engine.hub_errors import explain
 from app.errors import AppError, HubError
 from app.hub_events import AccountStatus
 from app.log import keep_secret
+from app.words import say, why
 
 log = logging.getLogger(__name__)
 
 _SERVICE, _USER = "turboquant-chat", "huggingface"
 _TIMEOUT_S = 20.0
-_PLACES = {
-    "": "no token is set",
-    "keychain": "the system's keychain",
-    "file": "a file that only you can read",
-    "environment": "the environment (HF_TOKEN)",
-    "hf": "`hf auth login`",
-}
-
 Source = Literal["", "keychain", "file", "environment", "hf"]
 
 
@@ -61,7 +54,7 @@ class Account:
             except AppError as told:
                 error = told
                 checked = False if isinstance(told, HubError) and told.kind == "bad_token" else None
-        place = f"{_PLACES[source]} ({paths.shown(self._file)})" if source == "file" else _PLACES[source]
+        place = self._place(source)
         return AccountStatus(source, place, constants.ENDPOINT, constants.is_offline_mode(), checked, user, error)
 
     def set(self, token: str) -> None:
@@ -69,8 +62,8 @@ class Account:
         token = token.strip()
         if not all("!" <= letter <= "~" for letter in token):
             raise AppError(
-                "That isn't a token: it holds spaces or letters that no token has. The one before is kept.",
-                "Copy it again from the page that made it; it begins with hf_.",
+                say("That isn't a token: it holds spaces or letters that no token has. The one before is kept."),
+                say("Copy it again from the page that made it; it begins with hf_."),
             )
         with self._lock:
             self._found = None
@@ -78,6 +71,18 @@ class Account:
             if token:
                 keep_secret(token)
                 self._store(token)
+
+    def _place(self, source: Source) -> str:
+        match source:
+            case "keychain":
+                return say("the system's keychain")
+            case "file":
+                return say("a file that only you can read ({0})", paths.shown(self._file))
+            case "environment":
+                return say("the environment variable HF_TOKEN")
+            case "hf":
+                return say("the place where `hf auth login` puts it")
+        return ""
 
     def _find(self) -> tuple[Source, str]:
         with self._lock:
@@ -113,8 +118,8 @@ class Account:
             paths.write_atomic(self._file, token.encode("ascii"), mode=stat.S_IRUSR | stat.S_IWUSR)
         except OSError as error:
             raise AppError(
-                f"The token couldn't be kept: {error.strerror or error} ({paths.shown(self._file)}).",
-                "Make the folder writable, then enter it again.",
+                say("The token couldn't be kept: {0} ({1}).", why(error), paths.shown(self._file)),
+                say("Make the folder writable, then enter it again."),
             ) from error
 
     def _remove(self) -> None:
@@ -127,16 +132,16 @@ class Account:
                 log.warning("the keychain didn't forget the hub's token: %s", type(error).__name__)
                 if _from_keychain():
                     raise AppError(
-                        "The keychain didn't let go of the token: it is still there.",
-                        f"Unlock the keychain and try again, or delete its entry {_SERVICE} yourself.",
+                        say("The keychain didn't let go of the token: it is still there."),
+                        say("Unlock the keychain and try again, or delete its entry {0} yourself.", _SERVICE),
                         type(error).__name__,
                     ) from None
         try:
             self._file.unlink(missing_ok=True)
         except OSError as error:
             raise AppError(
-                f"The file with the token couldn't be deleted: {error.strerror} ({paths.shown(self._file)}).",
-                "Delete it yourself.",
+                say("The file with the token couldn't be deleted: {0} ({1}).", why(error), paths.shown(self._file)),
+                say("Delete it yourself."),
             ) from error
 
     def _owner(self, token: str) -> str:

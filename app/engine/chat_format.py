@@ -21,6 +21,7 @@ from typing import Any
 from app import thinking
 from app.errors import AppError
 from app.events import ChatMessage, Generate, GenerationParams, OpenConversation, SwitchScheme
+from app.words import number, say
 
 log = logging.getLogger(__name__)
 
@@ -121,8 +122,8 @@ class ChatFormat:
             log.warning("the chat template takes no such conversation, so it is told in one turn: %r", refused)
             return Rendered(text, self._head(text))
         raise AppError(
-            "The model's chat template can't render this conversation. The text is kept.",
-            "Try another model.",
+            say("The model's chat template can't render this conversation. The text is kept."),
+            say("Try another model."),
             repr(refused),
         ) from refused
 
@@ -166,10 +167,10 @@ class ChatFormat:
 
     def _try_out(self) -> str:
         if not self._tokenizer.has_chat_template:
-            return (
-                "This is a base model: it has no chat template and continues text rather than answering. A plain "
-                "“User: … Assistant: …” dialogue is used. An instruction-tuned model, often named “Instruct” or “it”, "
-                "answers better."
+            return say(
+                "This is a base model: it has no chat template and continues text rather than answering. A "
+                "plain “User: … Assistant: …” dialogue is used. An instruction-tuned model, often named "
+                "“Instruct” or “it”, answers better."
             )
         failure: Exception | None = None
         for form in _forms([("user", _ASKED)]):
@@ -178,10 +179,11 @@ class ChatFormat:
                     return ""
             except Exception as error:
                 failure = error
-        reason = (str(failure).strip().splitlines() or ["it writes nothing"])[0]
-        return (
-            f"The model's chat template can't be used ({reason}). A plain “User: … Assistant: …” dialogue is used "
-            "instead; answers may suffer."
+        reason = (str(failure).strip().splitlines() or [say("it writes nothing")])[0]
+        return say(
+            "The model's chat template can't be used ({0}). A plain “User: … Assistant: …” dialogue is "
+            "used instead; answers may suffer.",
+            reason,
         )
 
     def _find_switch(self) -> tuple[str, bool | None]:
@@ -230,7 +232,7 @@ def _for_at_most(seconds: float) -> Iterator[None]:
         if frame.f_code.co_filename != "<template>":
             return None
         if time.monotonic() > end:
-            raise TimeoutError(f"it takes longer than {seconds:g} s")
+            raise TimeoutError(say("it takes longer than {0} s", number(seconds)))
         return watch
 
     before = sys.gettrace()

@@ -23,6 +23,7 @@ from app.engine.hub_cache import CachedModel
 from app.errors import AppError, HubError
 from app.hub_events import DownloadState, DownloadStatus, FileProgress, HubFile
 from app.paths import shown
+from app.words import say, size
 
 _FILES_AT_ONCE = 3
 _SPEED_WINDOW_S = 3.0
@@ -124,7 +125,7 @@ class DownloadJob:
         self._have = {}
 
     async def _plan(self, on_planned: Callable[[], None]) -> None:
-        self._note = "Asking the hub…"
+        self._note = say("Asking the hub…")
         retries = Retries(self._tools.patience, self._set_note)
         while True:
             try:
@@ -195,29 +196,42 @@ class DownloadJob:
         """Raises HubError for a model that couldn't run, before its weights are fetched."""
         blobs = {file.name: self._model.blob(file) for file in self.files}
         if "config.json" not in blobs:
-            raise _unusable(self.repo_id, "It has no config.json.")
+            raise _unusable(self.repo_id, say("It has no config.json."))
         try:
             config = json.loads(blobs["config.json"].read_bytes())
             index = json.loads(blobs[_INDEX].read_bytes())["weight_map"] if _INDEX in blobs else {}
             shards = set(index.values())
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise _unusable(self.repo_id, "Its config.json or its list of weights can't be read.") from None
+            raise _unusable(self.repo_id, say("Its config.json or its list of weights can't be read.")) from None
         if not isinstance(config, dict):
-            raise _unusable(self.repo_id, "Its config.json isn't an object.")
+            raise _unusable(self.repo_id, say("Its config.json isn't an object."))
         if reason := support.unsupported(config, blobs.keys()):
             raise _unusable(self.repo_id, reason)
         if missing := shards - blobs.keys():
-            raise _unusable(self.repo_id, f"{len(missing)} of its {len(shards)} weight files aren't on the hub.")
+            raise _unusable(
+                self.repo_id, say("{0} of its {1} weight files aren't on the hub.", len(missing), len(shards))
+            )
 
     def _check_room(self, promised_bytes: int) -> None:
         needed, kept_free = self.missing_bytes, self._tools.margin_bytes
         free = shutil.disk_usage(self._model.folder).free - promised_bytes
         if needed and needed + kept_free > free:
-            others = " besides what other downloads will take" if promised_bytes else ""
+            room = size(max(0, free))
+            if promised_bytes:
+                room = say("{0} beside what other downloads will take", room)
             raise HubError(
-                f"{self.repo_id} needs {needed / 1e9:.2f} GB more, and the disk has {max(0, free) / 1e9:.2f} GB left"
-                f"{others} ({kept_free / 1e9:.2f} GB stay free). What has come is kept.",
-                f"Make room where {shown(self._model.cache)} lies, then go on; or set HF_HUB_CACHE to another disk.",
+                say(
+                    "There isn't room for {0}: {1} are still to come, and the disk has {2} left, of which {3} stay "
+                    "free. What has come is kept.",
+                    self.repo_id,
+                    size(needed),
+                    room,
+                    size(kept_free),
+                ),
+                say(
+                    "Make room on the disk of {0}, then go on; or set HF_HUB_CACHE to another disk.",
+                    shown(self._model.cache),
+                ),
                 kind="disk",
             )
 
@@ -266,8 +280,8 @@ class _Speed:
 
 def _unusable(repo_id: str, reason: str) -> HubError:
     return HubError(
-        f"{repo_id} can't run here. {reason} Its weights weren't downloaded.",
-        "Choose another model.",
+        say("{0} can't run here. {1} Its weights weren't downloaded.", repo_id, reason),
+        say("Choose another model."),
         kind="unsupported",
     )
 

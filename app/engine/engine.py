@@ -57,6 +57,7 @@ from app.events import (
     TurnFinished,
     UnloadModel,
 )
+from app.words import retold, say
 from turboquant.errors import TurboQuantError
 
 log = logging.getLogger(__name__)
@@ -194,7 +195,7 @@ class Engine:
         self._loaded, self._command, self._noticed = loaded, command, loaded.notice
         head_dim = loaded.info.head_dim
         options = scheme_options(head_dim)
-        yield ModelLoaded(loaded.info, options, time.perf_counter() - started, loaded.notice)
+        yield ModelLoaded(loaded.info, options, time.perf_counter() - started, retold(loaded.notice))
 
     def _unload(self, idle: bool) -> Iterator[Event]:
         """Nothing happens where no model is loaded."""
@@ -231,14 +232,14 @@ class Engine:
     def _ready(self) -> LoadedModel:
         """Raises AppError."""
         if self._loaded is None:
-            raise AppError("No model is loaded. Your message is kept.", "Choose a model first.")
+            raise AppError(say("No model is loaded. Your message is kept."), say("Choose a model first."))
         return self._loaded
 
     def _news(self) -> Iterator[Event]:
         """What the backend says since it was asked last: kernels are compiled, and checked, at their first use."""
         if self._loaded and (notice := backends.choose().notice) != self._noticed:
             self._noticed = notice
-            yield BackendNotice(notice)
+            yield BackendNotice(retold(notice))
 
     # ------------------------------------------------------------ failures
 
@@ -257,7 +258,7 @@ class Engine:
                 session = self.sessions.held.get(command.conversation_id)
                 yield SwitchFailed(command.conversation_id, session.scheme if session else "", command.scheme, error)
             case OpenConversation():
-                yield SnapshotRejected(command.conversation_id, str(error))
+                yield SnapshotRejected(command.conversation_id, str(error), "failed")
             case PackCache():
                 yield CachePacked(command.conversation_id)
             case AdoptCache():
@@ -272,12 +273,12 @@ def _explained(error: BaseException) -> AppError:
     if isinstance(error, AppError):
         return error
     if isinstance(error, Interrupted):
-        return AppError("Stopped.")
+        return AppError(say("Stopped."))
     if isinstance(error, TurboQuantError):
         return AppError(str(error), detail=repr(error))
     first = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return AppError(
-        f"The engine met an error: {first}. What was said so far is kept.",
-        "Try again. If memory ran out, choose a smaller model or start a new conversation.",
+        say("The engine met an error: {0}. What was said so far is kept.", first),
+        say("Try again. If memory ran out, choose a smaller model or start a new conversation."),
         repr(error),
     )

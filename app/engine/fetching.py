@@ -27,6 +27,7 @@ from huggingface_hub.utils import hf_raise_for_status
 from app.engine.hub_errors import explain, transient, wait_s
 from app.errors import HubError
 from app.hub_events import HubFile
+from app.words import number, say
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ class Retries:
             raise error
         wait = self._patience.first_wait_s * 2.0 ** (self._failed - 1)
         wait = max(asked, min(self._patience.longest_wait_s, wait))
-        self._waiting(f"Trying again in {wait:.0f} s: {explain(error).message}")
+        self._waiting(say("Trying again in {0} s: {1}", number(wait), explain(error).message))
         await asyncio.sleep(wait)
         self._waiting("")
 
@@ -100,15 +101,15 @@ class Fetcher:
                 progress.verifying()
                 if await verified(partial, file):
                     return
-                reason = "its checksum is another one"
+                reason = say("its checksum is another one")
             except Unexpected as error:
                 reason = str(error)
             partial.unlink(missing_ok=True)
             progress.received(0)
             if last:
                 raise HubError(
-                    f"{file.name} came damaged twice ({reason}). It was deleted; the other files are kept.",
-                    "Try again later; if it stays so, the model's files on the hub are broken.",
+                    say("{0} came damaged twice ({1}). It was deleted; the other files are kept.", file.name, reason),
+                    say("Try again later; if it stays so, the model's files on the hub are broken."),
                     kind="damaged",
                 )
 
@@ -116,7 +117,7 @@ class Fetcher:
         retries = Retries(self.patience, progress.waiting)
         while (begun := size_of(partial)) != file.size_bytes or not partial.exists():
             if begun > file.size_bytes:
-                raise Unexpected("more came than the hub has listed")
+                raise Unexpected(say("more came than the hub has listed"))
             try:
                 await self._transfer(url, file, partial, progress)
             except Exception as error:
@@ -131,23 +132,23 @@ class Fetcher:
         timeout = httpx2.Timeout(self.patience.stall_s, connect=self.patience.connect_s)
         async with self.client.stream("GET", url, headers=asked, timeout=timeout) as response:
             if begun and response.status_code == 416:
-                raise Unexpected("the server's file is shorter")
+                raise Unexpected(say("the server's file is shorter"))
             hf_raise_for_status(response)
             start, total = _extent(response)
             if start not in (0, begun) or total not in (None, file.size_bytes):
-                raise Unexpected(f"the server's file has {total} bytes instead of {file.size_bytes}")
+                raise Unexpected(say("the server's file has {0} bytes instead of {1}", total, file.size_bytes))
             with partial.open("r+b" if partial.exists() else "wb", buffering=0) as out:
                 out.truncate(start)
                 out.seek(start)
                 progress.received(start)
                 async for chunk in response.aiter_bytes():  # as they come: a size would hold bytes back
                     if start + len(chunk) > file.size_bytes:
-                        raise Unexpected("more came than the hub has listed")
+                        raise Unexpected(say("more came than the hub has listed"))
                     _write(out, chunk)
                     start += len(chunk)
                     progress.received(start)
         if start < file.size_bytes:
-            raise httpx2.RemoteProtocolError("the connection ended early")
+            raise httpx2.RemoteProtocolError(say("the connection ended early"))
 
 
 def _write(out: FileIO, chunk: bytes) -> None:
@@ -162,7 +163,7 @@ def _extent(response: httpx2.Response) -> tuple[int, int | None]:
     if response.status_code == 206:
         stated = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
         if stated is None:
-            raise Unexpected("the server's Content-Range makes no sense")
+            raise Unexpected(say("the server's Content-Range makes no sense"))
         return int(stated[1]), None if stated[2] == "*" else int(stated[2])
     length = response.headers.get("Content-Length", "")
     plain = response.headers.get("Content-Encoding", "identity") == "identity"

@@ -24,6 +24,7 @@ from mlx.utils import tree_flatten
 from app.engine import support
 from app.errors import AppError
 from app.model_events import ModelFit, SchemeFit
+from app.words import number, retold, say, size
 from turboquant.errors import UnsupportedModel
 from turboquant.trace import CacheTrace, Traces
 
@@ -108,11 +109,11 @@ class Forecast:
         return sum(count for count, layer in self._layers(scheme, 1) if layer.scheme)
 
     def reasons(self, scheme: str) -> Counter[str]:
-        """Why layers stay raw under `scheme`, and how many."""
+        """Why layers stay uncompressed under `scheme`, and how many."""
         found: Counter[str] = Counter()
         for count, layer in self._layers(scheme, 1):
             if layer.reason:
-                found[f"{layer.kind}: {layer.reason}"] += count
+                found[retold(layer.reason)] += count
         return found
 
     def _layers(self, scheme: str, tokens: int) -> list[tuple[int, inspect.LayerForecast]]:
@@ -143,15 +144,15 @@ def judge(config_json: str, stored_bytes: int = 0, machine: Machine | None = Non
     try:
         config = json.loads(config_json)
     except (ValueError, RecursionError) as error:
-        raise AppError("Its config.json can't be read.", detail=repr(error)) from error
+        raise AppError(say("Its config.json can't be read."), detail=repr(error)) from error
     if not isinstance(config, dict):
-        raise AppError("Its config.json isn't an object.")
+        raise AppError(say("Its config.json isn't an object."))
     if reason := support.unsupported(config):
         raise AppError(reason)
     try:
         forecast = Forecast(config, stored_bytes)
     except UnsupportedModel as error:
-        raise AppError("mlx-lm can't build a model from its config.json.", detail=str(error)) from error
+        raise AppError(say("mlx-lm can't build a model from its config.json."), detail=str(error)) from error
     return fit(forecast, machine or Machine.now())
 
 
@@ -182,7 +183,10 @@ def fit(forecast: Forecast, machine: Machine) -> ModelFit:
         layers_total=forecast.layers_total,
         verdict=verdict,
         words=words,
-        notes=tuple(f"{count} × {reason}" for reason, count in forecast.reasons(packing).items()),
+        notes=tuple(
+            say("{0} of {1} layers stay uncompressed: {2}", count, forecast.layers_total, reason)
+            for reason, count in forecast.reasons(packing).items()
+        ),
     )
 
 
@@ -195,30 +199,40 @@ def _verdict(
     if named.longest_tokens < short:
         named = max(found, key=lambda scheme: scheme.longest_tokens)
     least = min(forecast.needed_bytes(scheme.scheme, short) for scheme in found)
-    weights = f"{gigabytes(forecast.weights_bytes)} of weights{' in float32' if forecast.on_cpu else ''}"
+    weights = size(forecast.weights_bytes)
+    if forecast.on_cpu:
+        weights = say("{0} (as float32)", weights)
     if least > machine.usable_bytes:
-        return "too large", (
-            f"Too large for this machine: {weights} and a short conversation take {gigabytes(least)}, and models can "
-            f"use {gigabytes(machine.usable_bytes)} of its {gigabytes(machine.total_bytes)}."
+        return "too large", say(
+            "Too large for this computer: the model and a short conversation take {0}, and models can use {1} of "
+            "its {2}.",
+            size(least),
+            size(machine.usable_bytes),
+            size(machine.total_bytes),
         )
     if named.longest_tokens < short:
-        return "tight", (
-            f"Fits only when other programs give memory back: it takes at least {gigabytes(least)}, and "
-            f"{gigabytes(machine.free_bytes)} are free now."
+        return "tight", say(
+            "Fits only when other programs give memory back: it takes at least {0}, and {1} are free now.",
+            size(least),
+            size(machine.free_bytes),
         )
+    longest = number(named.longest_tokens)
     if named.longest_tokens < min(context, LENGTHS[1]):
-        return "tight", f"Fits for short conversations: up to {named.longest_tokens:,} tokens with {named.scheme}."
+        return "tight", say("Fits for short conversations: up to {0} tokens with {1}.", longest, named.scheme)
     raw = found[0].longest_tokens
     if raw >= named.longest_tokens:
-        return "fits", f"Fits: {weights}, and conversations of up to {raw:,} tokens even without compression."
-    return "fits", (
-        f"Fits: {weights}. Conversations of up to {named.longest_tokens:,} tokens with {named.scheme}, {raw:,} without "
-        f"compression."
+        return "fits", say(
+            "Fits: the model takes {0}, and conversations can reach {1} tokens even without compression.",
+            weights,
+            number(raw),
+        )
+    return "fits", say(
+        "Fits: the model takes {0}. Conversations can reach {1} tokens with {2}, {3} without compression.",
+        weights,
+        longest,
+        named.scheme,
+        number(raw),
     )
-
-
-def gigabytes(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def _kinds(traces: Traces) -> list[tuple[tuple[CacheTrace, ...], int]]:

@@ -15,6 +15,7 @@ from app.engine.gguf_file import GgufError, read
 from app.engine.gguf_tokenizer import tokenizer_files
 from app.engine.gguf_weights import WeightKind
 from app.paths import sync_folder
+from app.words import say, size, why
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def import_gguf(
     """
     if folder.exists():
         raise GgufError(
-            f"{folder} exists already and was left as it is.", "Rename the file, or delete that model first."
+            say("{0} exists already and was left as it is.", folder),
+            say("Rename the file, or delete that model first."),
         )
     file = read(source)
     architecture = architectures.find(file)
@@ -82,8 +84,8 @@ def import_gguf(
             sync_folder(folder.parent)
     except OSError as error:
         raise GgufError(
-            f"The model couldn't be written to {folder.parent}: {error.strerror or error}. Nothing of it was kept.",
-            "Make room or make the folder writable, then try again.",
+            say("The model couldn't be written to {0}: {1}. Nothing of it was kept.", folder.parent, why(error)),
+            say("Make room or make the folder writable, then try again."),
             repr(error),
         ) from error
     return folder
@@ -96,10 +98,10 @@ def _write_synced(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _check_space(folder: Path, size: int) -> None:
+def _check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
-    if size > free:
+    if needed > free:
         raise GgufError(
-            f"The model takes {size / 1e6:,.0f} MB and the disk has {free / 1e6:,.0f} MB left. Nothing was written.",
-            "Make room, then try again.",
+            say("The model takes {0} and the disk has {1} left. Nothing was written.", size(needed), size(free)),
+            say("Make room, then try again."),
         )

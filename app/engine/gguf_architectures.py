@@ -8,7 +8,7 @@ architecture llama.cpp's converter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.engine.gguf_file import GgufError, GgufFile, setting
+from app.words import say
 
 Array = NDArray[Any]
 Config = dict[str, Any]
@@ -78,12 +79,13 @@ def find(file: GgufFile) -> Architecture:
     name = setting(file.metadata, "general.architecture", str)
     if name not in ARCHITECTURES:
         raise GgufError(
-            f"Files of the architecture {name:.40} can't be imported.",
-            f"These can: {', '.join(sorted(ARCHITECTURES))}.",
+            say("Files of the architecture {0} can't be imported.", f"{name:.40}"),
+            say("These can: {0}.", ", ".join(sorted(ARCHITECTURES))),
         )
     if (parts := file.metadata.get("split.count", 1)) not in (0, 1):
         raise GgufError(
-            f"This is one of {parts} files that hold the model together.", "Join them first: llama-gguf-split --merge."
+            say("This is one of {0} files that hold the model together.", parts),
+            say("Join them first: llama-gguf-split --merge."),
         )
     return ARCHITECTURES[name]
 
@@ -92,20 +94,22 @@ def configuration(file: GgufFile, architecture: Architecture) -> Config:
     """config.json for mlx-lm. Raises GgufError for a setting that is missing, odd or not understood."""
     meta, prefix = file.metadata, setting(file.metadata, "general.architecture", str)
     if meta.get(f"{prefix}.expert_count"):
-        raise GgufError(f"Mixture-of-experts {prefix} files can't be imported.")
+        raise GgufError(say("Mixture-of-experts {0} files can't be imported.", prefix))
     hidden = setting(meta, f"{prefix}.embedding_length", int)
     heads = setting(meta, f"{prefix}.attention.head_count", int)
     kv_heads = setting(meta, f"{prefix}.attention.head_count_kv", int, heads)
     head_dim = setting(meta, f"{prefix}.attention.key_length", int, hidden // heads)
     if heads % kv_heads or head_dim % 2:
-        raise GgufError(f"{heads} heads of {head_dim} over {kv_heads} key/value heads can't be a {prefix}.")
+        raise GgufError(
+            say("{0} heads of {1} over {2} key/value heads can't be a {3}.", heads, head_dim, kv_heads, prefix)
+        )
     if meta.get(f"{prefix}.attention.value_length", head_dim) != head_dim:
-        raise GgufError(f"Its keys and values have different widths, which a {prefix} can't have.")
+        raise GgufError(say("Its keys and values have different widths, which a {0} can't have.", prefix))
     if meta.get(f"{prefix}.rope.dimension_count", head_dim) != head_dim:
-        raise GgufError("Its rotary positions cover a part of each head only, which can't be imported.")
+        raise GgufError(say("Its rotary positions cover a part of each head only, which can't be imported."))
     layers = setting(meta, f"{prefix}.block_count", int)
     if layers > len(file.tensors):
-        raise GgufError(f"The file names {layers} layers and holds {len(file.tensors)} tensors.")
+        raise GgufError(say("The file names {0} layers and holds {1} tensors.", layers, len(file.tensors)))
     config: Config = {
         "model_type": architecture.model_type,
         "hidden_size": hidden,
@@ -132,13 +136,18 @@ def check_tensors(file: GgufFile, architecture: Architecture, config: Config) ->
     """Raise GgufError unless the file holds exactly the tensors that the configuration calls for."""
     wanted = architecture.shapes(config)
     present = {name.removesuffix(".weight"): tensor.shape for name, tensor in weights(file).items()}
-    for word, names in (("lacks", wanted.keys() - present.keys()), ("holds unknown", present.keys() - wanted.keys())):
-        if names:
-            few = ", ".join(sorted(names)[:4]) + (" …" if len(names) > 4 else "")
-            raise GgufError(f"The file {word} tensors ({few}), so the model would be wrong.")
+    if missing := wanted.keys() - present.keys():
+        raise GgufError(say("The file lacks tensors ({0}), so the model would be wrong.", _few(missing)))
+    if unknown := present.keys() - wanted.keys():
+        raise GgufError(say("The file holds unknown tensors ({0}), so the model would be wrong.", _few(unknown)))
     for name, shape in wanted.items():
         if present[name] != shape:
-            raise GgufError(f"The tensor {name} has the shape {present[name]}, not {shape}.")
+            raise GgufError(say("The tensor {0} has the shape {1}, not {2}.", name, present[name], shape))
+
+
+def _few(names: Iterable[str]) -> str:
+    first = sorted(names)
+    return ", ".join(first[:4]) + (" …" if len(first) > 4 else "")
 
 
 def weights(file: GgufFile) -> dict[str, Any]:
@@ -167,12 +176,12 @@ def _rope_scaling(file: GgufFile, prefix: str, config: Config) -> Config:
     kind = file.metadata.get(f"{prefix}.rope.scaling.type", "none")
     if _ROPE_FACTORS in file.tensors:
         if prefix != "llama" or kind not in ("none", "llama3"):
-            raise GgufError(f"Its rotary positions are scaled in a way that no {prefix} is known for.")
+            raise GgufError(say("Its rotary positions are scaled in a way that no {0} is known for.", prefix))
         return _llama3_scaling(file.tensors[_ROPE_FACTORS].floats(), config)
     if kind == "none":
         return {}
     if kind != "linear":
-        raise GgufError(f"Files with {kind!s:.40} scaling of rotary positions can't be imported.")
+        raise GgufError(say("Files with {0} scaling of rotary positions can't be imported.", f"{kind!s:.40}"))
     return {"rope_type": "linear", "factor": setting(file.metadata, f"{prefix}.rope.scaling.factor", float)}
 
 
@@ -195,13 +204,13 @@ def _llama3_scaling(factors: Array, config: Config) -> Config:
     smooth = np.clip((rotations - 1.0) / (4.0 - 1.0), 0.0, 1.0)
     expected = 1 / ((1 - smooth) / factor + smooth)
     if factors.shape != (half,) or not np.allclose(factors, expected, rtol=1e-3):
-        raise GgufError("Its rotary positions are scaled in a way that can't be imported.")
+        raise GgufError(say("Its rotary positions are scaled in a way that can't be imported."))
     return scaling
 
 
 def _qwen2_extra(file: GgufFile, config: Config) -> Config:
     if config["head_dim"] * config["num_attention_heads"] != config["hidden_size"]:
-        raise GgufError("Its heads don't divide its width, which a qwen2 can't have.")
+        raise GgufError(say("Its heads don't divide its width, which a qwen2 can't have."))
     return {}
 
 
@@ -210,7 +219,7 @@ def _gemma3_extra(file: GgufFile, config: Config) -> Config:
     meta = file.metadata
     pattern = setting(meta, "gemma3.attention.sliding_window_pattern", int, 6)
     if meta.get("gemma3.final_logit_softcapping") or meta.get("gemma3.attn_logit_softcapping"):
-        raise GgufError("Its logits are capped, which a gemma3 can't have.")
+        raise GgufError(say("Its logits are capped, which a gemma3 can't have."))
     by_width = config["num_hidden_layers"] == 62
     return {
         "sliding_window": setting(meta, "gemma3.attention.sliding_window", int),

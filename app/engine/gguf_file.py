@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from app.engine import gguf_blocks
 from app.engine.gguf_blocks import OTHER_TYPES, TYPES, BlockType
 from app.errors import AppError
+from app.words import say, why
 
 
 class GgufError(AppError):
@@ -76,7 +77,9 @@ class Tensor:
         except OSError as error:
             raise _unreadable(self.file, error) from error
         if read.size < wanted * width:
-            raise GgufDamaged(f"{self.file.name} has become shorter while it was read.", "Download it again.")
+            raise GgufDamaged(
+                say("{0} has become shorter while it was read.", self.file.name), say("Download it again.")
+            )
         return read.reshape(wanted, width)
 
 
@@ -96,12 +99,14 @@ def read(path: Path) -> GgufFile:
     try:
         return _Reader(path, head, size).file()
     except (struct.error, UnicodeDecodeError, OverflowError) as error:
-        raise GgufDamaged(f"{path.name} is cut short or damaged.", "Download it again.", repr(error)) from error
+        raise GgufDamaged(
+            say("{0} is cut short or damaged.", path.name), say("Download it again."), repr(error)
+        ) from error
 
 
 def _unreadable(path: Path, error: OSError) -> GgufDamaged:
     return GgufDamaged(
-        f"{path.name} can't be read: {error.strerror or error}.", "Make it readable, or copy it again.", repr(error)
+        say("{0} can't be read: {1}.", path.name, why(error)), say("Make it readable, or copy it again."), repr(error)
     )
 
 
@@ -109,10 +114,12 @@ def setting(meta: dict[str, Any], key: str, kind: type, default: Any = None) -> 
     """The metadata value of `key`, of exactly this `kind`; numbers but for ids are above 0. None: it must be there."""
     value: Any = meta.get(key, default)
     if type(value) is not kind:
-        found = "is missing" if value is None else f"is a {type(value).__name__}, not a {kind.__name__}"
-        raise GgufError(f"The file's metadata can't be used: {key} {found}.")
+        if value is None:
+            raise GgufError(say("The file's metadata can't be used: {0} is missing.", key))
+        found, wanted = type(value).__name__, kind.__name__
+        raise GgufError(say("The file's metadata can't be used: {0} is of type {1}, not {2}.", key, found, wanted))
     if isinstance(value, int | float) and not 0 < value < math.inf and not key.endswith("_id"):
-        raise GgufError(f"The file's metadata can't be used: {key} is {value}.")
+        raise GgufError(say("The file's metadata can't be used: {0} is {1}.", key, value))
     return value
 
 
@@ -125,12 +132,14 @@ class _Reader:
 
     def file(self) -> GgufFile:
         if self.head[:4] != b"GGUF":
-            raise GgufDamaged("This isn't a GGUF file: it doesn't begin with GGUF.")
+            raise GgufDamaged(say("This isn't a GGUF file: it doesn't begin with GGUF."))
         self.at = 4
         version = self.number("I")
         if version not in (2, 3):
             raise GgufError(
-                f"This GGUF file has version {version:#x}; versions 2 and 3, little-endian, can be imported."
+                say(
+                    "This GGUF file has version {0}; versions 2 and 3, little-endian, can be imported.", f"{version:#x}"
+                )
             )
         tensor_count, entry_count = self.number("Q"), self.number("Q")
         metadata = {}
@@ -140,15 +149,17 @@ class _Reader:
         places = [self.place() for _ in range(tensor_count)]
         align = metadata.get("general.alignment", 32)
         if not isinstance(align, int) or align < 1:
-            raise GgufError(f"The file states an alignment of {align!r}.", "Download it again.")
+            raise GgufError(say("The file states an alignment of {0}.", f"{align!r}"), say("Download it again."))
         start = -(-self.at // align) * align
         tensors = sorted((self.tensor(*place, start) for place in places), key=lambda tensor: tensor.offset)
         for one, other in pairwise(tensors):
             if one.offset + one.size > other.offset:
-                raise GgufDamaged(f"The tensors {one.name} and {other.name} overlap.", "Download the file again.")
+                raise GgufDamaged(
+                    say("The tensors {0} and {1} overlap.", one.name, other.name), say("Download the file again.")
+                )
         named = {tensor.name: tensor for tensor in tensors}
         if len(named) < len(tensors):
-            raise GgufDamaged("Two of its tensors have the same name.", "Download the file again.")
+            raise GgufDamaged(say("Two of its tensors have the same name."), say("Download the file again."))
         return GgufFile(metadata, named)
 
     def number(self, code: str) -> Any:
@@ -175,16 +186,16 @@ class _Reader:
                 return np.frombuffer(raw, "<" + _SCALARS[of]).tolist()
             if of == _STRING:
                 return [self.string() for _ in range(count)]
-            raise GgufError(f"The file's metadata holds a list of an unknown kind ({of}).")
+            raise GgufError(say("The file's metadata holds a list of an unknown kind ({0}).", of))
         if kind not in _SCALARS:
-            raise GgufError(f"The file's metadata holds a value of an unknown kind ({kind}).")
+            raise GgufError(say("The file's metadata holds a value of an unknown kind ({0}).", kind))
         return self.number(_SCALARS[kind])
 
     def place(self) -> tuple[str, tuple[int, ...], int, int]:
         name, axes = self.string(64), self.number("I")
         shape = tuple(self.number("Q") for _ in range(min(axes, 5)))
         if not 1 <= axes <= 4:
-            raise GgufError(f"The tensor {name} has {axes} axes.", "Download the file again.")
+            raise GgufError(say("The tensor {0} has {1} axes.", name, axes), say("Download the file again."))
         return name, shape[::-1], self.number("I"), self.number("Q")
 
     def tensor(self, name: str, shape: tuple[int, ...], type_id: int, offset: int, start: int) -> Tensor:
@@ -192,12 +203,17 @@ class _Reader:
             named = OTHER_TYPES.get(type_id, f"number {type_id}")
             wanted = ", ".join(known.name for known in TYPES.values())
             raise GgufError(
-                f"The tensor {name} has the type {named}, which can't be imported.", f"Files with {wanted} can."
+                say("The tensor {0} has the type {1}, which can't be imported.", name, named),
+                say("Files with {0} can.", wanted),
             )
         kind = TYPES[type_id]
         if shape[-1] % kind.weights or not math.prod(shape):
-            raise GgufError(f"The tensor {name} of shape {shape} doesn't divide into blocks of {kind.weights}.")
+            raise GgufError(
+                say("The tensor {0} of shape {1} doesn't divide into blocks of {2}.", name, shape, kind.weights)
+            )
         tensor = Tensor(name, shape, type_id, self.path, start + offset)
         if tensor.offset + tensor.size > self.size:
-            raise GgufDamaged(f"The file is cut short: the tensor {name} lies beyond its end.", "Download it again.")
+            raise GgufDamaged(
+                say("The file is cut short: the tensor {0} lies beyond its end.", name), say("Download it again.")
+            )
         return tensor

@@ -13,6 +13,7 @@ import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from app.engine.gguf_file import GgufError, GgufFile, setting
+from app.words import say
 
 # What splits text before the merges, by the file's `tokenizer.ggml.pre`.
 _WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -52,9 +53,11 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
     tokens, types = setting(meta, "tokenizer.ggml.tokens", list), setting(meta, "tokenizer.ggml.token_type", list)
     vocabulary = {token: index for index, token in enumerate(tokens)}
     if len(vocabulary) != len(tokens) or len(types) != len(tokens) or len(tokens) != config["vocab_size"]:
-        raise GgufError("Its tokenizer is inconsistent: tokens repeat, or their number isn't the vocabulary's.")
+        raise GgufError(say("Its tokenizer is inconsistent: tokens repeat, or their number isn't the vocabulary's."))
     if not all(isinstance(token, str) and len(token) <= _LONGEST_TOKEN for token in tokens):
-        raise GgufError(f"Its tokenizer is inconsistent: tokens of more than {_LONGEST_TOKEN} characters, or none.")
+        raise GgufError(
+            say("Its tokenizer is inconsistent: tokens of more than {0} characters, or none.", _LONGEST_TOKEN)
+        )
     try:
         if kind == "gpt2" and pre in _PRE_TOKENIZERS:
             tokenizer = _byte_level(vocabulary, setting(meta, "tokenizer.ggml.merges", list), pre)
@@ -65,12 +68,13 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
         else:
             known = ", ".join(_PRE_TOKENIZERS)
             raise GgufError(
-                f"Its tokenizer ({kind:.40}, {pre:.40}) can't be imported.", f"SentencePiece and {known} can."
+                say("Its tokenizer ({0}, {1}) can't be imported.", f"{kind:.40}", f"{pre:.40}"),
+                say("SentencePiece and {0} can.", known),
             )
     except GgufError:
         raise
     except Exception as error:  # the tokenizers library raises bare Exception
-        raise GgufError("Its tokenizer is inconsistent.", detail=str(error)) from error
+        raise GgufError(say("Its tokenizer is inconsistent."), detail=str(error)) from error
     for kept, add in ((_CONTROL, tokenizer.add_special_tokens), (_USER_DEFINED, tokenizer.add_tokens)):
         whole = [token for token, token_type in zip(tokens, types, strict=True) if token_type == kept]
         add([AddedToken(token, special=kept == _CONTROL, normalized=False) for token in whole])
@@ -79,7 +83,7 @@ def tokenizer_files(file: GgufFile, config: dict[str, Any]) -> dict[str, str]:
     if meta.get("tokenizer.ggml.add_bos_token", kind == "llama" or pre in _LLAMA3_KIND):
         bos = special.get("bos_token")
         if bos is None:
-            raise GgufError("It asks for a begin token and names none.")
+            raise GgufError(say("It asks for a begin token and names none."))
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{bos} $A", pair=f"{bos} $A $B", special_tokens=[(bos, vocabulary[bos])]
         )
@@ -133,7 +137,7 @@ def _merges(vocabulary: dict[str, int], scores: list[float], types: list[int]) -
     Tokens that are matched whole are never made of others.
     """
     if len(scores) != len(types):
-        raise GgufError("Its tokenizer is inconsistent: tokens and scores differ in number.")
+        raise GgufError(say("Its tokenizer is inconsistent: tokens and scores differ in number."))
     plain = {token for token, index in vocabulary.items() if types[index] not in (_CONTROL, _USER_DEFINED, _BYTE)}
     merges = []
     for token in sorted(plain, key=lambda token: (-scores[vocabulary[token]], vocabulary[token])):
@@ -149,7 +153,7 @@ def _check(tokenizer: Tokenizer, types: list[int]) -> None:
     random = np.random.default_rng(0)
     plain = [index for index, token_type in enumerate(types) if token_type == 1]
     if tokenizer.get_vocab_size() != len(types) or not plain:
-        raise GgufError("Its tokenizer is inconsistent: its tokens aren't its vocabulary.")
+        raise GgufError(say("Its tokenizer is inconsistent: its tokens aren't its vocabulary."))
     spelled = tokenizer.decode_batch([[int(index)] for index in random.choice(plain, 2000)])
     texts = []
     for number in range(1000):
@@ -160,7 +164,10 @@ def _check(tokenizer: Tokenizer, types: list[int]) -> None:
     decoded = tokenizer.decode_batch([text.ids for text in encoded], skip_special_tokens=False)
     for text, back in zip(texts, decoded, strict=True):
         if back != text:
-            raise GgufError("Its tokenizer doesn't give texts back as they were.", detail=f"{text!r} became {back!r}")
+            raise GgufError(
+                say("Its tokenizer doesn't give texts back as they were."),
+                detail=f"{text!r} became {back!r}",
+            )
 
 
 def _special_tokens(meta: dict[str, Any], tokens: list[str], end_tokens: list[int]) -> dict[str, str]:
@@ -170,8 +177,8 @@ def _special_tokens(meta: dict[str, Any], tokens: list[str], end_tokens: list[in
         if key in meta:
             index = setting(meta, key, int)
             if not 0 <= index < len(tokens):
-                raise GgufError(f"Its {name} token, {index}, isn't in the vocabulary of {len(tokens)}.")
+                raise GgufError(say("Its {0} token, {1}, isn't in the vocabulary of {2}.", name, index, len(tokens)))
             found[f"{name}_token"] = tokens[index]
     if "eos_token" not in found or max(end_tokens) >= len(tokens):
-        raise GgufError("It names no end token of its vocabulary, so a reply would never end.")
+        raise GgufError(say("It names no end token of its vocabulary, so a reply would never end."))
     return found

@@ -21,6 +21,7 @@ from app.engine import gguf_architectures as architectures
 from app.engine.gguf_architectures import Architecture, Config
 from app.engine.gguf_blocks import BLOCK
 from app.engine.gguf_file import GgufError, GgufFile, Tensor
+from app.words import say
 
 WeightKind = Literal["float32", "float16", "quantized"]
 Array = NDArray[Any]
@@ -67,7 +68,9 @@ class Weights:
             else:
                 array = converted = np.ascontiguousarray(array, dtype=_NUMPY[kind])
         if not np.isfinite(array).all():
-            raise GgufError(f"The tensor {self.name} holds values that aren't finite.", "Download the file again.")
+            raise GgufError(
+                say("The tensor {0} holds values that aren't finite.", self.name), say("Download the file again.")
+            )
         return converted
 
 

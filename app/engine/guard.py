@@ -10,6 +10,7 @@ from app.engine import fit
 from app.engine.model_folder import ModelFolder
 from app.errors import AppError
 from app.model_events import LoadModel, ModelFit
+from app.words import number, say, size
 from turboquant import schemes
 from turboquant.errors import UnsupportedModel
 
@@ -39,10 +40,23 @@ def check_memory(found: ModelFolder, config: dict[str, Any], command: LoadModel,
     if needed <= machine.free_bytes:
         return
     raise TooLarge(
-        f"{found.name} wasn't loaded: it takes {fit.gigabytes(needed)} with {tokens:,} tokens {_under(scheme)}, and "
-        f"{fit.gigabytes(machine.free_bytes)} of memory are free.",
+        _reason(found.name, needed, tokens, scheme, machine),
         _offers(forecast, machine, scheme, tokens),
         fit=fit.fit(forecast, machine),
+    )
+
+
+def _reason(name: str, needed: int, tokens: int, scheme: str, machine: fit.Machine) -> str:
+    figures = name, size(needed), number(tokens), size(machine.free_bytes)
+    if scheme == schemes.NONE.name:
+        return say(
+            "{0} wasn't loaded: with {2} uncompressed tokens of conversation it takes {1}, and {3} of memory are free.",
+            *figures,
+        )
+    return say(
+        "{0} wasn't loaded: with {2} tokens of conversation under {4} it takes {1}, and {3} of memory are free.",
+        *figures,
+        scheme,
     )
 
 
@@ -50,15 +64,17 @@ def _offers(forecast: fit.Forecast, machine: fit.Machine, scheme: str, tokens: i
     """What would fit: another scheme, a shorter conversation; else what could be done about it."""
     fitting = [s.name for s in schemes.SCHEMES if forecast.needed_bytes(s.name, tokens) <= machine.free_bytes]
     shorter = forecast.longest_tokens(scheme, machine.free_bytes)
-    offers = []
-    if fitting:
-        offers.append(f"choose the scheme {fitting[0]}")
-    if shorter >= fit.USEFUL:
-        offers.append(f"limit conversations to {shorter:,} tokens")
-    if not offers and forecast.weights_bytes + forecast.work_bytes <= machine.usable_bytes:
-        offers.append("close other programs")
-    return f"You can {', or '.join([*offers, 'choose a smaller model'])}."
-
-
-def _under(scheme: str) -> str:
-    return "uncompressed" if scheme == schemes.NONE.name else f"under {scheme}"
+    match bool(fitting), shorter >= fit.USEFUL:
+        case True, True:
+            return say(
+                "Choose the scheme {0}, limit conversations to {1} tokens, or choose a smaller model.",
+                fitting[0],
+                number(shorter),
+            )
+        case True, False:
+            return say("Choose the scheme {0}, or a smaller model.", fitting[0])
+        case False, True:
+            return say("Limit conversations to {0} tokens, or choose a smaller model.", number(shorter))
+    if forecast.weights_bytes + forecast.work_bytes <= machine.usable_bytes:
+        return say("Close other programs, or choose a smaller model.")
+    return say("Choose a smaller model.")

@@ -28,6 +28,7 @@ from app.engine.fetching import HubLoop
 from app.engine.hub_errors import NONSENSE, explain, model_page
 from app.errors import AppError, HubError
 from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
+from app.words import say
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ class Hub:
         if config:
             row = _judged(row, config, [sibling.rfilename for sibling in info.siblings or ()])
         elif access is None:
-            row = replace(row, support="unsupported", reason="It has no config.json: it isn't a model for mlx-lm.")
+            row = replace(row, support="unsupported", reason=say("It has no config.json: it isn't a model for mlx-lm."))
         weights = sum(file.size_bytes for file in files if file.name.endswith(".safetensors"))
         row = replace(row, weights_bytes=row.weights_bytes or weights or None)
         return HubDetails(row, commit, model_page(repo_id), files, config, _chat_template(info, names), access)
@@ -212,20 +213,23 @@ def listing(info: ModelInfo) -> tuple[str, tuple[HubFile, ...]]:
         sized = type(sibling.size) is int and 0 <= sibling.size < _MOST
         if not (sized and (_is_hash(sha256, 64) or _is_hash(git_id, 40))):
             raise HubError(
-                f"The hub says neither size nor checksum of {name} in {info.id}, so it couldn't be verified.",
-                "If HF_ENDPOINT names a mirror, try without it.",
+                say("The hub says neither size nor checksum of {0} in {1}, so it couldn't be verified.", name, info.id),
+                say("If HF_ENDPOINT names a mirror, try without it."),
                 kind="damaged",
             )
         file = HubFile(name, sibling.size or 0, sha256, git_id)
         if files.setdefault(name, file) != file or len(files) > _MOST_FILES:
             raise HubError(
-                f"The hub's list of the files of {info.id} can't be right: "
-                + (f"more than {_MOST_FILES}." if len(files) > _MOST_FILES else f"{name} is there twice."),
-                "Choose another model.",
+                say("The hub's list of the files of {0} can't be right: it has more than {1}.", info.id, _MOST_FILES)
+                if len(files) > _MOST_FILES
+                else say("The hub's list of the files of {0} can't be right: {1} is there twice.", info.id, name),
+                say("Choose another model."),
                 kind="damaged",
             )
     if not _is_hash(info.sha or "", 40):
-        raise HubError(f"The hub doesn't say which version of {info.id} it has.", "Try again later.", kind="damaged")
+        raise HubError(
+            say("The hub doesn't say which version of {0} it has.", info.id), say("Try again later."), kind="damaged"
+        )
     return str(info.sha), tuple(sorted(files.values(), key=lambda file: (file.size_bytes, file.name)))
 
 
@@ -267,7 +271,7 @@ async def _read_text(response: httpx2.Response) -> str:
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > _CONFIG_LIMIT_BYTES:
-            raise HubError("Its config.json is too large to be one.", kind="damaged")
+            raise HubError(say("Its config.json is too large to be one."), kind="damaged")
     return content.decode("utf-8", "replace")  # what it then says is judged like any text
 
 
@@ -321,7 +325,7 @@ def _judged(row: HubModel, config_json: str, files: Sequence[str] | None = None)
     except (ValueError, RecursionError):
         config = None
     if not isinstance(config, dict):
-        return replace(row, support="unsupported", reason="Its config.json can't be read.")
+        return replace(row, support="unsupported", reason=say("Its config.json can't be read."))
     reason = support.unsupported(config, files)
     kind = config.get("model_type")
     return replace(

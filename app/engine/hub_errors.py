@@ -18,6 +18,7 @@ from huggingface_hub.utils import parse_ratelimit_headers
 
 from app.errors import AppError, HubError
 from app.paths import shown
+from app.words import number, say, why
 
 TOKENS_PAGE = "https://huggingface.co/settings/tokens"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -59,46 +60,55 @@ def explain(error: BaseException, repo_id: str = "", *, token: bool = False) -> 
     """`error` as one that reaches the user. `token` says whether one was sent."""
     if isinstance(error, AppError):
         return error
-    subject = repo_id or "the hub"
+    subject = repo_id or "Hugging Face"
     if isinstance(error, OfflineModeIsEnabled):
         return HubError(
-            "Offline mode is on, so the hub isn't asked.",
-            "Unset HF_HUB_OFFLINE and start the program again. Installed models work all the same.",
+            say("Offline mode is on, so the hub isn't asked."),
+            say("Unset HF_HUB_OFFLINE and start the program again. Installed models work all the same."),
             kind="offline",
         )
     if isinstance(error, HfHubHTTPError):
         return _answered(error, repo_id, subject, token)
     if isinstance(error, HFValidationError):
-        return HubError(f"{repo_id!r:.80} isn't a name of a model on the hub.", "A name looks like owner/model.")
+        return HubError(
+            say("“{0}” isn't a name of a model on the hub.", repo_id[:80]), say("A name looks like owner/model.")
+        )
     if isinstance(error, httpx2.ProxyError):
         return HubError(
-            f"The proxy refused the way to {_host()}: {error}.",
-            "Check HTTPS_PROXY and HTTP_PROXY.",
+            say("The proxy refused the way to {0}: {1}.", _host(), error),
+            say("Check HTTPS_PROXY and HTTP_PROXY."),
             _named(error),
             kind="offline",
         )
     if _certificate(error):
         return HubError(
-            f"The certificate of {_host()} isn't trusted here: {error}.",
-            "If your network has a certificate of its own, set SSL_CERT_FILE to its file and start the program again.",
+            say("The certificate of {0} isn't trusted here: {1}.", _host(), error),
+            say(
+                "If your network has a certificate of its own, set SSL_CERT_FILE to its file and start the "
+                "program again."
+            ),
             _named(error),
             kind="offline",
         )
     if isinstance(error, httpx2.TimeoutException):
-        return HubError(f"{_host()} didn't answer in time.", _NETWORK_HINT, _named(error), kind="offline")
+        return HubError(say("{0} didn't answer in time.", _host()), _network_hint(), _named(error), kind="offline")
     if isinstance(error, httpx2.ConnectError):
-        return HubError(f"{_host()} can't be reached.", _NETWORK_HINT, _named(error), kind="offline")
+        return HubError(say("{0} can't be reached.", _host()), _network_hint(), _named(error), kind="offline")
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
-        return HubError(f"The connection to {_host()} broke off.", _NETWORK_HINT, _named(error), kind="offline")
+        return HubError(
+            say("The connection to {0} broke off.", _host()), _network_hint(), _named(error), kind="offline"
+        )
     if isinstance(error, (httpx2.DecodingError, httpx2.TooManyRedirects, httpx2.InvalidURL, *NONSENSE)):
         return HubError(
-            f"{_host()} answered something that isn't the hub's.",
-            "The network may want a log-in first, or HF_ENDPOINT names something else.",
+            say("{0} answered something that isn't the hub's.", _host()),
+            say("The network may want a log-in first, or HF_ENDPOINT names something else."),
             _named(error),
         )
     if isinstance(error, OSError):
         return on_disk(error)
-    return HubError(f"Something went wrong with {subject}; nothing was changed.", "Try again.", _named(error))
+    return HubError(
+        say("Something went wrong with {0}; nothing was changed.", subject), say("Try again."), _named(error)
+    )
 
 
 def on_disk(error: OSError) -> HubError:
@@ -108,16 +118,17 @@ def on_disk(error: OSError) -> HubError:
     place = f" ({shown(cache if path.is_relative_to(cache) else path)})" if error.filename else ""
     if error.errno in NO_ROOM:
         return HubError(
-            f"The disk is full{place}. What has come is kept.",
-            "Make room, then go on; or cancel, which deletes what has come.",
+            say("The disk is full{0}. What has come is kept.", place),
+            say("Make room, then go on; or cancel, which deletes what has come."),
             _named(error),
             kind="disk",
         )
-    hint = "Make the folder writable for you, then go on." if error.errno in _NOT_WRITABLE else "Try again."
-    return HubError(f"A file couldn't be written{place}: {error.strerror}.", hint, _named(error), kind="disk")
+    hint = say("Make the folder writable for you, then go on.") if error.errno in _NOT_WRITABLE else say("Try again.")
+    return HubError(say("A file couldn't be written{0}: {1}.", place, why(error)), hint, _named(error), kind="disk")
 
 
-_NETWORK_HINT = "Check the network, then try again. Behind a proxy, set HTTPS_PROXY."
+def _network_hint() -> str:
+    return say("Check the network, then try again. Behind a proxy, set HTTPS_PROXY.")
 
 
 def _answered(error: HfHubHTTPError, repo_id: str, subject: str, token: bool) -> HubError:
@@ -126,90 +137,108 @@ def _answered(error: HfHubHTTPError, repo_id: str, subject: str, token: bool) ->
     detail = f"HTTP {status} {code} {said} {headers.get('X-Request-Id', '')}".strip()
     page = model_page(repo_id) if repo_id else ""
     if _from_storage(error):
-        message = f"The hub's storage doesn't give a file of {subject} (HTTP {status})."
-        return HubError(message, "Try again later.", detail)
+        message = say("The hub's storage doesn't give a file of {0} (HTTP {1}).", subject, status)
+        return HubError(message, say("Try again later."), detail)
     if code == "GatedRepo":
         return _gated(subject, said, token, page, detail)
     if status == 401 and token and code != "RepoNotFound":
         return HubError(
-            "The hub doesn't accept the token: it is wrong, expired or was revoked.",
-            "Make a new one and enter it in the preferences.",
+            say("The hub doesn't accept the token: it is wrong, expired or was revoked."),
+            say("Make a new one and enter it in the preferences."),
             detail,
             kind="bad_token",
             page=TOKENS_PAGE,
         )
     if status == 401 and code != "RepoNotFound":
         return HubError(
-            f"{subject} asks for an account, and no token is set.",
-            "Enter a token in the preferences.",
+            say("{0} asks for an account, and no token is set.", subject),
+            say("Enter a token in the preferences."),
             detail,
             kind="no_token",
             page=page or TOKENS_PAGE,
         )
     if status == 403:
         if "fine-grained" in said or "token" in said.casefold():
-            hint = "Give the token the permission to read gated repositories, or make another one."
-            return HubError(f"The token may not read {subject}.", hint, detail, kind="denied", page=TOKENS_PAGE)
+            hint = say("Give the token the permission to read gated repositories, or make another one.")
+            return HubError(say("The token may not read {0}.", subject), hint, detail, kind="denied", page=TOKENS_PAGE)
         said = said.rstrip(".")
         return HubError(
-            f"The hub refuses access to {subject}{': ' + said if said else ''}.",
-            "See its page for the reason.",
+            say("The hub refuses access to {0}: {1}.", subject, said)
+            if said
+            else say("The hub refuses access to {0}.", subject),
+            say("See its page for the reason."),
             detail,
             kind="denied",
             page=page,
         )
     if code == "EntryNotFound":
-        return HubError(f"A file of {subject} isn't there any more.", "Try again.", detail, kind="not_found", page=page)
+        return HubError(
+            say("A file of {0} isn't there any more.", subject), say("Try again."), detail, kind="not_found", page=page
+        )
     if code == "RevisionNotFound":
         return HubError(
-            f"This version of {subject} isn't there any more.",
-            "Cancel it and download the present one.",
+            say("This version of {0} isn't there any more.", subject),
+            say("Cancel it and download the present one."),
             detail,
             kind="not_found",
             page=page,
         )
     if status in (401, 404):
-        hint = "Check the name." if token else "Check the name; if it is private, enter a token in the preferences."
-        return HubError(f"The hub has no model {subject}, or doesn't show it.", hint, detail, kind="not_found")
+        hint = (
+            say("Check the name.")
+            if token
+            else say("Check the name; if it is private, enter a token in the preferences.")
+        )
+        return HubError(say("The hub has no model {0}, or doesn't show it.", subject), hint, detail, kind="not_found")
     if status == 429:
         seconds = wait_s(error)
-        wait = f" for {seconds:.0f} seconds" if seconds else ""
-        hint = "Wait, then try again." + ("" if token else " With a token, the hub allows more.")
-        return HubError(f"The hub asks to wait{wait}: too many requests.", hint, detail, kind="busy")
+        message = (
+            say("Too many requests: the hub asks to wait for {0} seconds.", number(seconds))
+            if seconds
+            else say("Too many requests: the hub asks to wait.")
+        )
+        hint = (
+            say("Wait, then try again.") if token else say("Wait, then try again. With a token, the hub allows more.")
+        )
+        return HubError(message, hint, detail, kind="busy")
     if status >= 500:
-        return HubError(f"The hub has a problem of its own (HTTP {status}).", "Try again later.", detail)
-    return HubError(f"The hub refused a request for {subject} (HTTP {status}).", "Try again later.", detail)
+        return HubError(say("The hub has a problem of its own (HTTP {0}).", status), say("Try again later."), detail)
+    return HubError(
+        say("The hub refused a request for {0} (HTTP {1}).", subject, status), say("Try again later."), detail
+    )
 
 
 def _gated(subject: str, said: str, token: bool, page: str, detail: str) -> HubError:
     words = said.casefold()
     if not token:
         return HubError(
-            f"{subject} can only be downloaded with an account that has accepted its terms, and no token is set.",
-            "Accept the terms on its page, then enter a token in the preferences.",
+            say(
+                "{0} can only be downloaded with an account that has accepted its terms, and no token is set.", subject
+            ),
+            say("Accept the terms on its page, then enter a token in the preferences."),
             detail,
             kind="no_token",
             page=page,
         )
     if "rejected" in words:
         return HubError(
-            f"The authors of {subject} have refused access to your account.",
-            "Choose another model.",
+            say("The authors of {0} have refused access to your account.", subject),
+            say("Choose another model."),
             detail,
             kind="denied",
             page=page,
         )
     if "awaiting" in words or "pending" in words:
         return HubError(
-            f"The authors of {subject} haven't answered your request for access yet.",
-            "Try again when they have.",
+            say("The authors of {0} haven't answered your request for access yet.", subject),
+            say("Try again when they have."),
             detail,
             kind="terms",
             page=page,
         )
     return HubError(
-        f"Your account hasn't accepted the terms of {subject}.",
-        "Accept them on its page, then try again.",
+        say("Your account hasn't accepted the terms of {0}.", subject),
+        say("Accept them on its page, then try again."),
         detail,
         kind="terms",
         page=page,

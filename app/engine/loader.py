@@ -25,6 +25,7 @@ from app.engine import model_folder, support
 from app.engine.chat_format import ChatFormat
 from app.errors import AppError, Interrupted
 from app.events import ModelInfo, ModelLoadProgress
+from app.words import say
 
 # Evaluated together while weights are read, so that a stop acts within a fraction of a second.
 _GROUP_BYTES, _STEPS = 256 << 20, 50
@@ -67,11 +68,15 @@ def load(folder: Path, stop: threading.Event) -> Generator[ModelLoadProgress, No
         raise
     # Other people's code over other people's files: anything may come, a panic in Rust too, which is no Exception.
     except BaseException as error:
-        hint = "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another."
+        hint = say(
+            "Its files may be damaged, or of a kind that mlx-lm doesn't know: download it again or choose another."
+        )
         if isinstance(error, MemoryError | RuntimeError):
-            hint = f"If memory ran out, close other programs or choose a smaller model. {hint}"
+            hint = say("If memory ran out, close other programs or choose a smaller model. {0}", hint)
         name = model_folder.display_name(folder)
-        raise AppError(f"The model {name} couldn't be loaded: {_first_line(error)}", hint, repr(error)) from error
+        raise AppError(
+            say("The model {0} couldn't be loaded: {1}", name, _first_line(error)), hint, repr(error)
+        ) from error
     backend = backends.choose()
     ends = model_folder.end_tokens(folder, config) | set(tokenizer.eos_token_ids) | chat_format.end_tokens
     info = ModelInfo(
@@ -171,9 +176,11 @@ def _tokenizer_limit(tokenizer: Any, folder: Path) -> int:
     if isinstance(limit, int) and 0 < limit < 1 << 30:
         return limit
     raise AppError(
-        f"Neither config.json nor the tokenizer of {model_folder.display_name(folder)} says how long a conversation "
-        "may get.",
-        'Add "max_position_embeddings" to its config.json.',
+        say(
+            "Neither config.json nor the tokenizer of {0} says how long a conversation may get.",
+            model_folder.display_name(folder),
+        ),
+        say('Add "max_position_embeddings" to its config.json.'),
     )
 
 

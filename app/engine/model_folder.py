@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from app.engine import support
 from app.errors import AppError
+from app.words import say, why
 
 State = Literal["complete", "incomplete", "damaged", "unsupported"]
 _DOCUMENT_LIMIT_BYTES = 100 << 20  # the largest, tokenizer_config.json, takes a few million
@@ -61,7 +62,7 @@ def judge(folder: Path) -> ModelFolder:
     except AppError as error:
         return ModelFolder(folder, "damaged" if isinstance(error, Damaged) else "incomplete", error.message, 0)
     except OSError as error:  # a folder or a disk that lets nobody look
-        return ModelFolder(folder, "damaged", f"{folder} can't be read: {error.strerror or error}.", 0)
+        return ModelFolder(folder, "damaged", say("{0} can't be read: {1}.", folder, why(error)), 0)
 
 
 def _judged(folder: Path) -> ModelFolder:
@@ -71,21 +72,25 @@ def _judged(folder: Path) -> ModelFolder:
     if reason := support.unsupported(config):
         return ModelFolder(folder, "unsupported", reason, weights, *known)
     if not any((folder / name).is_file() for name in support.TOKENIZER_FILES):
-        return ModelFolder(folder, "incomplete", f"The tokenizer is missing from {folder}.", weights, *known)
+        return ModelFolder(folder, "incomplete", say("The tokenizer is missing from {0}.", folder), weights, *known)
     return ModelFolder(folder, "complete", "", weights, *known)
 
 
 def require(folder: Path) -> ModelFolder:
     """The folder if a model can be loaded from it. Raises AppError with what is wrong and what to do."""
     if not folder.is_dir():
-        raise AppError(f"There is no folder {folder}.", "It may have been moved or deleted: choose a model again.")
+        raise AppError(
+            say("There is no folder {0}.", folder), say("It may have been moved or deleted: choose a model again.")
+        )
     found = judge(folder)
     if found.state == "unsupported":
-        raise AppError(f"The model {found.name} can't run here. {found.reason}", "Choose another model.")
+        raise AppError(say("The model {0} can't run here. {1}", found.name, found.reason), say("Choose another model."))
     if found.state != "complete":
         raise AppError(
-            f"The model {found.name} is {found.state}. {found.reason} Your conversations are untouched.",
-            "Download or copy it again.",
+            say("The model {0} is damaged. {1} Your conversations are untouched.", found.name, found.reason)
+            if found.state == "damaged"
+            else say("The model {0} is incomplete. {1} Your conversations are untouched.", found.name, found.reason),
+            say("Download or copy it again."),
         )
     return found
 
@@ -95,11 +100,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = _document(folder / "config.json")
     except FileNotFoundError as error:
-        raise AppError(f"config.json is missing from {folder}.") from error
+        raise AppError(say("config.json is missing from {0}.", folder)) from error
     except (OSError, ValueError) as error:
-        raise Damaged(f"config.json in {folder} can't be read.", detail=repr(error)) from error
+        raise Damaged(say("config.json in {0} can't be read.", folder), detail=repr(error)) from error
     if not isinstance(config, dict):
-        raise Damaged(f"config.json in {folder} isn't an object.")
+        raise Damaged(say("config.json in {0} isn't an object.", folder))
     return config
 
 
@@ -147,17 +152,19 @@ def weight_files(folder: Path) -> dict[Path, set[str]]:
                     raise ValueError(f"it names {name}")
                 files.setdefault(folder / name, set()).add(tensor)
         except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise Damaged(f"{index.name} in {folder} can't be used.", detail=repr(error)) from error
+            raise Damaged(say("{0} in {1} can't be used.", index.name, folder), detail=repr(error)) from error
     else:
         for file in list(files):
             if match := _NUMBERED.fullmatch(file.name):
                 count = int(match[2])
                 files |= {folder / f"model-{n:05}-of-{count:05}.safetensors": set() for n in range(1, count + 1)}
     if not files:
-        raise AppError(f"There are no weights (model.safetensors) in {folder}.")
+        raise AppError(say("There are no weights (model.safetensors) in {0}.", folder))
     missing = sorted(file for file in files if not file.is_file())
     if missing:
-        raise AppError(f"{len(missing)} of {len(files)} weight files are missing, first {missing[0].name}.")
+        raise AppError(
+            say("{0} of {1} weight files are missing, first {2}.", len(missing), len(files), missing[0].name)
+        )
     return files
 
 
@@ -189,11 +196,11 @@ def _checked_weights(folder: Path) -> int:
     for file, wanted in weight_files(folder).items():
         tensors = _tensors(file)
         if absent := wanted - tensors:
-            raise Damaged(f"{file.name} lacks tensors that the index says it holds, first {min(absent)}.")
+            raise Damaged(say("{0} lacks tensors that the index says it holds, first {1}.", file.name, min(absent)))
         total += file.stat().st_size
         found += len(tensors)
     if not found:
-        raise Damaged(f"The weight files in {folder} hold no tensors.")
+        raise Damaged(say("The weight files in {0} hold no tensors.", folder))
     return total
 
 
@@ -205,4 +212,4 @@ def _tensors(file: Path) -> set[str]:
         with safe_open(file, "np") as content:
             return set(content.keys())
     except (OSError, ValueError, SafetensorError) as error:
-        raise Damaged(f"{file.name} is cut short or damaged.", detail=repr(error)) from error
+        raise Damaged(say("{0} is cut short or damaged.", file.name), detail=repr(error)) from error

@@ -27,12 +27,9 @@ from app.engine.model_folder import read_config as read_config
 from app.engine.model_folder import require as require
 from app.errors import AppError
 from app.paths import bundled_models_dir
+from app.words import say, why
 
 _REPOSITORY = "models--"
-_NO_TEMPLATE = (
-    "It has no chat template: a base model continues a text and doesn't answer. For a conversation look for its "
-    "instruction-tuned version, often named “Instruct” or “it”."
-)
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,13 @@ class InstalledModel:
     deletable: bool = False
 
 
+def _no_template() -> str:
+    return say(
+        "It is a base model, which continues a text and doesn't answer. For a conversation look for its "
+        "instruction-tuned version, often named “Instruct” or “it”."
+    )
+
+
 def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[Path] = ()) -> list[InstalledModel]:
     """Every model found, by name; broken ones are listed as such.
 
@@ -85,7 +89,9 @@ def installed(models_dir: Path, hub_cache: Path | None = None, added: Iterable[P
 def delete(model: InstalledModel) -> None:
     """Delete its files; of a link, the link. Raises AppError."""
     if not model.deletable:
-        raise AppError(f"{model.path} is a folder of your own.", "Take it off the list, or delete it yourself.")
+        raise AppError(
+            say("{0} is a folder of your own.", model.path), say("Take it off the list, or delete it yourself.")
+        )
     root = _root(model)
     try:
         if root.is_symlink():
@@ -95,12 +101,11 @@ def delete(model: InstalledModel) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        why = error.strerror or error
         if root.exists():
-            message = f"{model.name} couldn't be deleted: {why}. All of it is still there."
+            message = say("{0} couldn't be deleted: {1}. All of it is still there.", model.name, why(error))
         else:
-            message = f"{model.name} is deleted, but for files that stayed in {root.parent}: {why}."
-        raise AppError(message, "Make the folder writable for you and close what uses it.", repr(error)) from error
+            message = say("{0} is deleted, but for files that stayed in {1}: {2}.", model.name, root.parent, why(error))
+        raise AppError(message, say("Make the folder writable for you and close what uses it."), repr(error)) from error
 
 
 def verify(model: InstalledModel, progress: Callable[[float], None] = lambda done: None) -> InstalledModel:
@@ -115,7 +120,7 @@ def verify(model: InstalledModel, progress: Callable[[float], None] = lambda don
     }
     total, done = sum(blobs.values()) or 1, 0
     for file, size in blobs.items():
-        reason = "isn't as the hub has it."
+        unreadable: OSError | None = None
         digest = hashlib.sha256()
         if len(file.name) == 40:  # a small file, by its git id
             digest = hashlib.sha1(b"blob %d\0" % size)
@@ -126,10 +131,16 @@ def verify(model: InstalledModel, progress: Callable[[float], None] = lambda don
                     done += len(chunk)
                     progress(min(done / total, 1.0))
         except OSError as error:  # a disk that fails
-            reason = f"can't be read: {error.strerror or error}."
+            unreadable = error
         if digest.hexdigest() != file.name:
             names = [link.name for link in model.path.iterdir() if os.path.realpath(link) == os.path.realpath(file)]
-            return _to_download(replace(model, state="damaged", reason=f"{', '.join(names) or file.name} {reason}"))
+            named = ", ".join(names) or file.name
+            reason = (
+                say("{0} can't be read: {1}.", named, why(unreadable))
+                if unreadable
+                else say("{0} isn't as the hub has it.", named)
+            )
+            return _to_download(replace(model, state="damaged", reason=reason))
     return model
 
 
@@ -148,8 +159,8 @@ def _each(paths: Iterable[Path], look: Callable[[Path], Iterator[InstalledModel]
         except FileNotFoundError:  # deleted in this moment
             continue
         except OSError as error:
-            reason = f"{path} can't be read: {error.strerror or error}."
-            yield InstalledModel(path, path.name, "", "folder", "damaged", reason, "Make it readable for you.")
+            reason = say("{0} can't be read: {1}.", path, why(error))
+            yield InstalledModel(path, path.name, "", "folder", "damaged", reason, say("Make it readable for you."))
 
 
 # ---------------------------------------------------------------- folders and files
@@ -166,9 +177,9 @@ def _added(path: Path) -> Iterator[InstalledModel]:
     elif path.is_dir():
         yield from _found(path, depth=2)
     else:
-        reason = f"There is nothing at {path} any more."
+        reason = say("There is nothing at {0} any more.", path)
         yield InstalledModel(
-            path, path.stem, "", "folder", "incomplete", reason, "Take it off the list, or put it back.", "remove"
+            path, path.stem, "", "folder", "incomplete", reason, say("Take it off the list, or put it back."), "remove"
         )
 
 
@@ -199,12 +210,12 @@ def _folder(folder: Path, deletable: bool) -> InstalledModel:
         "folder",
         found.state,
         found.reason,
-        repair="Copy or download it again." if broken else "",
+        repair=say("Copy or download it again.") if broken else "",
         weights_bytes=found.weights_bytes,
         disk_bytes=_disk_bytes(folder),
         context_tokens=found.context_tokens,
         chat_template=found.chat_template,
-        note=_NO_TEMPLATE if found.state == "complete" and not found.chat_template else "",
+        note=_no_template() if found.state == "complete" and not found.chat_template else "",
         deletable=deletable,
     )
 
@@ -224,13 +235,13 @@ def _gguf(path: Path) -> Iterator[InstalledModel]:
         "",
         "gguf",
         "complete",
-        repair="Import it: a copy is made that can be loaded.",
+        repair=say("Import it: a copy is made that can be loaded."),
         repair_action="import",
         weights_bytes=size,
         disk_bytes=size,
         context_tokens=contents.context_tokens,
         chat_template=contents.chat_template,
-        note="" if contents.chat_template else _NO_TEMPLATE,
+        note="" if contents.chat_template else _no_template(),
     )
 
 
@@ -275,9 +286,9 @@ def _of_hub(path: Path, repo_id: str, size: int, waiting: bool) -> InstalledMode
         _folder(path, deletable=True), name=repo_id.split("/")[-1], repo_id=repo_id, kind="hub", disk_bytes=size
     )
     if model.state == "incomplete" and waiting:
-        model = replace(model, reason="Its download isn't finished.")
+        model = replace(model, reason=say("Its download isn't finished."))
     return _to_download(model) if model.state in ("incomplete", "damaged") else model
 
 
 def _to_download(model: InstalledModel) -> InstalledModel:
-    return replace(model, repair="Download it again: what is whole of it is kept.", repair_action="download")
+    return replace(model, repair=say("Download it again: what is whole of it is kept."), repair_action="download")

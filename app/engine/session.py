@@ -30,6 +30,7 @@ from app.events import (
     SwitchProgress,
     SwitchScheme,
 )
+from app.words import retold
 from turboquant import TurboQuantCache, make_cache, plan, report, schemes, snapshot
 from turboquant.errors import SnapshotDamaged
 from turboquant.segments import Policy
@@ -211,7 +212,8 @@ class Session:
     def planned(self) -> CachePlanned:
         layers = plan.describe(self.caches)
         return CachePlanned(
-            self.conversation_id, tuple(LayerVerdict(at.index, at.kind, at.scheme, at.reason, at.note) for at in layers)
+            self.conversation_id,
+            tuple(LayerVerdict(at.index, at.kind, at.scheme, retold(at.reason), retold(at.note)) for at in layers),
         )
 
     def sample(self) -> MemorySample:

@@ -17,6 +17,7 @@ from app.engine.loader import LoadedModel
 from app.engine.marker import Unfinished, WorkMarker
 from app.engine.session import MIN_KEPT_TOKENS, Session
 from app.engine.shelf import Shelf, Stored, key
+from app.errors import AppError
 from app.events import (
     AdoptCache,
     CacheAdopted,
@@ -34,8 +35,9 @@ from app.events import (
     TurnFinished,
 )
 from app.library.snapshots import DEFAULT_QUOTA_BYTES, FOREIGN, SnapshotStore
+from app.words import say, size, why
 from turboquant import make_cache, plan, report, schemes
-from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotError, SnapshotMismatch
+from turboquant.errors import SaveCancelled, SnapshotDamaged, SnapshotError
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +147,7 @@ class Sessions:
             if isinstance(error, SnapshotDamaged):
                 yield SnapshotsRemoved(tuple(self.store.remove([file])))
             if own:
-                yield SnapshotRejected(conversation_id, str(error))
+                yield _rejected(conversation_id, error)
             return None
         self._shelf.use(entry)
         session.tip = file.tip if own else ""
@@ -165,12 +167,12 @@ class Sessions:
             if file.conversation == conversation_id:
                 if isinstance(error, SnapshotDamaged):
                     yield SnapshotsRemoved(tuple(self.store.remove([file])))
-                yield SnapshotRejected(conversation_id, str(error))
+                yield _rejected(conversation_id, error)
                 return
         mine = [entry for entry in self._shelf.stored if entry.file.conversation == conversation_id]
         reasons = [_hindrance(entry, loaded, _scheme_that_counts(loaded, scheme)) for entry in mine]
         if reasons and all(reasons):
-            yield SnapshotRejected(conversation_id, reasons[0])
+            yield SnapshotRejected(conversation_id, reasons[0], "another")
 
     def _make_room(self) -> Iterator[Event]:
         """Save and let go of the caches used longest ago, beyond what may be kept beside the current one."""
@@ -209,7 +211,7 @@ class Sessions:
             left = deadline - time.monotonic()
             needed = _file_bytes(session) / self._bytes_per_s if self._bytes_per_s else 0.0
             if session.dirty and session.tokens and (left <= 0 or needed > left):
-                yield SnapshotNotSaved(session.conversation_id, "there was no time for it", at_end=True)
+                yield SnapshotNotSaved(session.conversation_id, say("there was no time for it"), at_end=True)
             else:
                 yield from self.save(session, lambda: time.monotonic() > deadline, at_end=True)
 
@@ -233,11 +235,11 @@ class Sessions:
             size = session.write(path, cancelled)
         except SaveCancelled:
             if at_end:
-                yield SnapshotNotSaved(conversation_id, "there was no time for it", at_end)
+                yield SnapshotNotSaved(conversation_id, say("there was no time for it"), at_end)
             return
         except OSError as error:
             log.warning("the cache of %s can't be saved: %s", conversation_id, error)
-            yield SnapshotNotSaved(conversation_id, error.strerror or str(error), at_end)
+            yield SnapshotNotSaved(conversation_id, why(error), at_end)
             return
         seconds = time.perf_counter() - started
         if size >= _RATE_BYTES:
@@ -301,13 +303,13 @@ class Sessions:
         path = Path(command.path)
         try:
             if loaded is None:
-                raise SnapshotMismatch("No model is loaded that could take it.")
+                raise AppError(say("no model is loaded that could take it"))
             started = time.perf_counter()
             with self._marker.over(Unfinished("open", loaded.info.path, command.conversation_id, path.name)):
                 session = Session.read(loaded, command.conversation_id, None, path)
                 _try_out(session)
             if (size := path.stat().st_size) > self.quota_bytes:
-                raise SnapshotMismatch(_too_large(size, self.quota_bytes))
+                raise AppError(_too_large(size, self.quota_bytes))
             fingerprint = loaded.info.fingerprint
             place = self.store.path(
                 command.conversation_id, command.tip, key(session.tokens, fingerprint, session.scheme)
@@ -315,10 +317,10 @@ class Sessions:
             path.replace(place)
         except BaseException as error:
             path.unlink(missing_ok=True)
-            if not isinstance(error, SnapshotError | OSError):
+            if not isinstance(error, AppError | SnapshotError | OSError):
                 raise
             log.warning("an imported cache isn't taken: %s", str(error))
-            yield CacheAdopted(command.conversation_id, str(error))
+            yield CacheAdopted(command.conversation_id, _why_left_out(error))
             return
         seconds, tokens = time.perf_counter() - started, len(session.tokens)
         rate = self._rates.get(fingerprint, 0.0)
@@ -351,13 +353,29 @@ def _hindrance(entry: Stored, loaded: LoadedModel, scheme: str | None) -> str:
     return "" if scheme in (None, entry.scheme) else f"The cache file holds {entry.scheme}, not {scheme}."
 
 
+def _rejected(conversation_id: str, error: SnapshotError) -> SnapshotRejected:
+    return SnapshotRejected(conversation_id, str(error), "damaged" if isinstance(error, SnapshotDamaged) else "another")
+
+
+def _why_left_out(error: AppError | SnapshotError | OSError) -> str:
+    """For the user, as a part of a sentence; what turboquant says of a file is for the log."""
+    match error:
+        case AppError():
+            return error.message
+        case SnapshotDamaged():
+            return say("it is damaged")
+        case SnapshotError():
+            return say("it was made by another model or another version of this program")
+    return why(error)
+
+
 def _file_bytes(session: Session) -> int:
     """About what its file will take."""
     return report.measure(session.caches).used_bytes + 8 * len(session.tokens)
 
 
 def _too_large(needed: int, quota: int) -> str:
-    return f"it takes {needed / 1e9:.2f} GB, and all saved caches together may take {quota / 1e9:.2f} GB"
+    return say("it takes {0}, and all saved caches together may take {1}", size(needed), size(quota))
 
 
 def _try_out(session: Session) -> None:

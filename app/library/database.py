@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.errors import AppError
+from app.words import say
 
 log = logging.getLogger(__name__)
 
@@ -180,8 +181,12 @@ def open_database(path: Path) -> OpenedDatabase:
     count = _salvage(aside, connection)
     return OpenedDatabase(
         connection,
-        f"The file with your conversations was damaged. {count} of them could be read and were copied to a new file; "
-        f"the old one is kept as {aside}.",
+        say(
+            "The file with your conversations was damaged. {0} of them could be read and were copied to "
+            "a new file; the old one is kept as {1}.",
+            count,
+            aside,
+        ),
     )
 
 
@@ -203,8 +208,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def unusable(path: Path, error: Exception) -> AppError:
     """What is said where the file is sound and can't be written: it is locked, read-only, or the disk is full."""
     return AppError(
-        f"The conversations in {path} can't be opened: {error}. They are untouched.",
-        "Check that the folder is yours, that its disk isn't full and that no other program holds the file.",
+        say("The conversations in {0} can't be opened: {1}. They are untouched.", path, error),
+        say("Check that the folder is yours, that its disk isn't full and that no other program holds the file."),
         repr(error),
     )
 
@@ -220,8 +225,11 @@ def _connect(path: Path) -> sqlite3.Connection:
             raise sqlite3.DatabaseError(f"version {version}")
         if version > len(MIGRATIONS):
             raise AppError(
-                f"The conversations in {path} were written by a later version of this program. They are untouched.",
-                "Install that version again to read them.",
+                say(
+                    "The conversations in {0} were written by a later version of this program. They are untouched.",
+                    path,
+                ),
+                say("Install that version again to read them."),
                 f"database version {version}, known {len(MIGRATIONS)}",
             )
         if (found := connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":

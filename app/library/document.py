@@ -33,6 +33,7 @@ from app.library.records import (
     is_scheme,
 )
 from app.version import version
+from app.words import number, say
 
 FORMAT, VERSION = "turboquant-chat", 1
 MOST_MESSAGES = 100_000
@@ -105,7 +106,7 @@ def read(content: bytes) -> Document:
     try:
         return _document(content)
     except RecursionError:  # deep enough for that is nothing that was written here
-        raise _refusal("it is nested too deep") from None
+        raise _refusal(say("it is nested too deep")) from None
 
 
 def _document(content: bytes) -> Document:
@@ -113,14 +114,18 @@ def _document(content: bytes) -> Document:
     try:
         document = json.loads(content.decode("utf-8"), parse_constant=_no_number)
     except ValueError as error:
-        raise _refusal(f"it isn't readable JSON ({str(error)[:80]})") from None
+        raise _refusal(say("it isn't readable JSON ({0})", str(error)[:80])) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise _refusal("it isn't a conversation that this program wrote")
+        raise _refusal(say("it isn't a conversation that this program wrote"))
     if document.get("version") != VERSION:
         raise AppError(
-            f"The conversation was written in format version {document.get('version')!r:.20}; this program reads "
-            f"version {VERSION}. Nothing was imported.",
-            "Update the program, and try again.",
+            say(
+                "The conversation was written in format version {0}; this program reads version {1}. Nothing "
+                "was imported.",
+                f"{document.get('version')!r:.20}",
+                VERSION,
+            ),
+            say("Update the program, and try again."),
         )
     return _conversation(_Fields(document).within("conversation"))
 
@@ -129,7 +134,7 @@ def _bounded(content: bytes) -> None:
     """Before it is parsed: a file of brackets alone would take thirty times its size. Raises AppError."""
     values = (found for found in _VALUE.finditer(content) if content[found.start()] != ord('"'))
     if next(itertools.islice(values, MOST_VALUES, None), None):
-        raise _refusal("it holds too many values")
+        raise _refusal(say("it holds too many values"))
 
 
 def _conversation(fields: _Fields) -> Document:
@@ -137,9 +142,9 @@ def _conversation(fields: _Fields) -> Document:
     known: set[str] = set()
     for message in messages:
         if message.id in known:
-            raise _refusal(f"two messages are called {message.id}")
+            raise _refusal(say("two messages are called {0}", message.id))
         if message.parent is not None and message.parent not in known:
-            raise _refusal(f"the message before {message.id} isn't written before it")
+            raise _refusal(say("the message before {0} isn't written before it", message.id))
         known.add(message.id)
     nothing: dict[str, Any] = {}
     settings = fields.get("settings", nothing, lambda value: isinstance(value, dict))
@@ -191,7 +196,7 @@ def _read_switch(fields: _Fields, known: Collection[str]) -> Switch:
 
 def _read_sample(item: object, known: Collection[str]) -> ChartPoint:
     if not (isinstance(item, list) and len(item) == 4):
-        raise _refusal("a sample isn't four values")
+        raise _refusal(say("a sample isn't four values"))
     fields = _Fields(dict(zip(("tokens", "bytes", "scheme", "message"), item, strict=True)), "samples")
     return ChartPoint(
         fields.whole("tokens", MOST_TOKENS),
@@ -207,17 +212,21 @@ _MISSING: Any = object()
 class _Fields:
     """The values of an object in the file, each checked; AppError says which one is wrong."""
 
-    def __init__(self, values: object, place: str = "the file") -> None:
+    def __init__(self, values: object, place: str = "") -> None:
+        self._place = place or say("the file")
         if not isinstance(values, dict):
-            raise _refusal(f"{place} isn't an object")
+            raise _refusal(say("{0} isn't an object", self._place))
         self._values: Mapping[str, Any] = values
-        self._place = place
 
     def get(self, name: str, default: T, valid: Callable[[Any], bool]) -> T:
         """The value, or `default` where there is none."""
         value = self._values.get(name, default)
         if value is _MISSING or (name in self._values and not valid(value)):
-            raise _refusal(f"“{name}” in {self._place} is {value!r:.40}" if name in self._values else f"“{name}” lacks")
+            raise _refusal(
+                say("“{0}” in {1} is {2}", name, self._place, f"{value!r:.40}")
+                if name in self._values
+                else say("“{0}” is missing", name)
+            )
         return value
 
     def within(self, name: str) -> _Fields:
@@ -226,7 +235,7 @@ class _Fields:
     def list(self, name: str, most: int) -> Sequence[Any]:
         values: Sequence[Any] = self.get(name, [], lambda value: isinstance(value, list))
         if len(values) > most:
-            raise _refusal(f"“{name}” has more than {most:,} entries")
+            raise _refusal(say("“{0}” has more than {1} entries", name, number(most)))
         return values
 
     def items(self, name: str, most: int) -> Sequence[_Fields]:
@@ -254,7 +263,7 @@ class _Fields:
         except (ValueError, OverflowError, OSError):
             moment = math.nan
         if not 0 <= moment <= LATEST:
-            raise _refusal(f"“{name}” in {self._place} is no time")
+            raise _refusal(say("“{0}” in {1} is no time", name, self._place))
         return moment
 
 
@@ -286,4 +295,6 @@ def _time(moment: float) -> str:
 
 
 def _refusal(reason: str) -> AppError:
-    return AppError(f"The conversation can't be imported: {reason}. Nothing was imported.", "Ask for the file again.")
+    return AppError(
+        say("The conversation can't be imported: {0}. Nothing was imported.", reason), say("Ask for the file again.")
+    )

@@ -27,6 +27,7 @@ from app.library.snapshots import FOREIGN
 from app.library.streaming import Streaming
 from app.library.tree import Tree
 from app.paths import sweep, write_atomic
+from app.words import say, why
 
 BUSY_S = 10.0
 MARKDOWN, JSON = ".md", ".json"
@@ -52,7 +53,7 @@ def gather(library: Path, conversation_id: str) -> Document:
         row = db.execute(asked, (conversation_id,)).fetchone()
         conversation = None if row is None else read_conversation(row)
         if conversation is None:
-            raise AppError("The conversation is gone, so nothing was exported.")
+            raise AppError(say("The conversation is gone, so nothing was exported."))
         of = "WHERE conversation = ? ORDER BY seq"
         rows = {
             name: db.execute(f"SELECT * FROM {name} {of}", (conversation_id,)).fetchall()
@@ -90,8 +91,8 @@ def export(library: Path, conversation_id: str, target: Path, caches: tuple[Cach
         return len(content)
     except OSError as error:
         raise AppError(
-            f"“{gathered.title}” can't be exported to {target}: {error.strerror or error}. Nothing was written.",
-            "Choose another place, or make room there.",
+            say("“{0}” can't be exported to {1}: {2}. Nothing was written.", gathered.title, target, why(error)),
+            say("Choose another place, or make room there."),
             repr(error),
         ) from error
 
@@ -101,9 +102,9 @@ def markdown(exported: Document) -> str:
     branch = Tree(exported.messages).branch(exported.shown)
     day = datetime.datetime.fromtimestamp(exported.created).date().isoformat()
     head = " · ".join(part for part in (exported.model, exported.scheme, day) if part)
-    parts = [f"# {exported.title or 'Conversation'}", f"*{head}*"]
+    parts = [f"# {exported.title or say('Conversation')}", f"*{head}*"]
     for message in branch:
-        name = {"user": "You", "system": "System"}.get(message.role, exported.model or "Model")
+        name = {"user": say("You"), "system": say("System")}.get(message.role, exported.model or say("Model"))
         parts.append(f"## {name}")
         parts += _said(message)
     return "\n\n".join(parts) + "\n"
@@ -112,13 +113,13 @@ def markdown(exported: Document) -> str:
 def _said(message: Message) -> list[str]:
     if message.role != "assistant":
         return [message.content]
-    fold = "<details>\n<summary>Thoughts</summary>\n\n{0}\n\n</details>"
+    fold = f"<details>\n<summary>{say('Thoughts')}</summary>\n\n{{0}}\n\n</details>"
     parts = [
         fold.format(part.text.strip()) if part.thinking else part.text.strip()
         for part in thinking.split(message.content)
     ]
-    ends = {"length": "cut at the limit of tokens", "complete": "", "failed": message.error or "failed"}
-    end = ends.get(message.state, "stopped")
+    ends = {"length": say("cut at the limit of tokens"), "complete": "", "failed": message.error or say("failed")}
+    end = ends.get(message.state, say("stopped"))
     return [*parts, *([f"*({end})*"] if end else [])]
 
 
@@ -135,21 +136,21 @@ def bring_in(library: Path, source: Path, place: Callable[[], Path], wanted: Cal
     caches: tuple[CachePart, ...] = ()
     left_out = ""
     if source.exists() and not source.is_file():  # a pipe would be waited for
-        raise AppError(f"{source.name} is no file. Nothing was imported.")
+        raise AppError(say("{0} is no file. Nothing was imported.", source.name))
     try:
         if source.suffix.lower() == archive.ENDING:
             opened = archive.read(source, place, wanted, most_bytes, cancelled)
             found, caches, left_out = opened.document, tuple(opened.caches), opened.left_out
         else:
             if os.stat(source).st_size > archive.MOST_TEXT_BYTES:
-                raise AppError("The file is too large for a conversation. Nothing was imported.")
+                raise AppError(say("The file is too large for a conversation. Nothing was imported."))
             found = document.read(source.read_bytes())
         conversation, title, ids = _insert(library, found, FOREIGN if caches else "")
     except (OSError, sqlite3.Error) as error:
         _remove(caches)
         raise AppError(
-            f"{source.name} can't be imported: {getattr(error, 'strerror', None) or error}. Nothing was imported.",
-            "Check that the file is there, and that the disk isn't full.",
+            say("{0} can't be imported: {1}. Nothing was imported.", source.name, why(error)),
+            say("Check that the file is there, and that the disk isn't full."),
             repr(error),
         ) from error
     except AppError as error:  # of several files, which one

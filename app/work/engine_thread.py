@@ -45,6 +45,7 @@ from app.events import (
     UnloadModel,
 )
 from app.library.snapshots import SnapshotStore
+from app.words import say
 from app.work.collector import Collector
 
 if TYPE_CHECKING:
@@ -176,7 +177,9 @@ class EngineThread(QObject):
         except (ImportError, OSError) as error:
             log.exception("the engine can't be imported")
             self._refuse(
-                AppError(f"MLX can't be loaded: {error}.", "Run the set-up again: it repairs this.", repr(error))
+                AppError(
+                    say("MLX can't be loaded: {0}.", error), say("Run the set-up again: it repairs this."), repr(error)
+                )
             )
             return
         engine = Engine(self._snapshots, collect=lambda: self._collector.collect(lambda: self._closing))

@@ -16,6 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import AppError, Interrupted
+from app.words import say
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,9 @@ class Task(QObject):
             error = told
         except Exception as fault:
             log.exception("a background job failed")
-            error = AppError("Something went wrong in the program; nothing was changed.", "Try again.", repr(fault))
+            error = AppError(
+                say("Something went wrong in the program; nothing was changed."), say("Try again."), repr(fault)
+            )
         try:
             self._ended.emit(result, error)
         except RuntimeError:  # the window, and this with it, is gone

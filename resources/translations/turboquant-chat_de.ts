@@ -313,6 +313,10 @@
         <source>Redo</source>
         <translation>Wiederholen</translation>
     </message>
+    <message>
+        <source>Continue the reply</source>
+        <translation>Antwort fortsetzen</translation>
+    </message>
 </context>
 <context>
     <name>Answering</name>
@@ -346,10 +350,6 @@
 <context>
     <name>Browsing</name>
     <message>
-        <source>Take off the top</source>
-        <translation>Nicht mehr anheften</translation>
-    </message>
-    <message>
         <source>Pin to the top</source>
         <translation>Oben anheften</translation>
     </message>
@@ -361,16 +361,24 @@
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Nicht mehr anheften</translation>
+    </message>
 </context>
 <context>
     <name>CacheView</name>
     <message>
-        <source>The saved cache of this conversation can&apos;t be used: {0} The text is whole; the next reply rebuilds it.</source>
-        <translation>Der gespeicherte Cache dieser Unterhaltung ist nicht zu gebrauchen: {0} Der Text ist vollständig; die nächste Antwort baut ihn neu auf.</translation>
-    </message>
-    <message>
         <source>The cache of a conversation can&apos;t be saved: {0}. The text is whole; it is tried again after the next reply and when the program ends.</source>
         <translation>Der Cache einer Unterhaltung kann nicht gespeichert werden: {0}. Der Text ist vollständig; nach der nächsten Antwort und beim Beenden wird es wieder versucht.</translation>
+    </message>
+    <message>
+        <source>The saved cache of this conversation was damaged and is removed. The text is complete; the next reply reads it again.</source>
+        <translation>Der gespeicherte Cache dieser Unterhaltung war beschädigt und ist entfernt. Der Text ist vollständig; die nächste Antwort liest ihn neu.</translation>
+    </message>
+    <message>
+        <source>The saved cache of this conversation wasn&apos;t loaded: {0}</source>
+        <translation>Der gespeicherte Cache dieser Unterhaltung wurde nicht geladen: {0}</translation>
     </message>
 </context>
 <context>
@@ -415,14 +423,6 @@
         <translation>in {0}</translation>
     </message>
     <message>
-        <source>Encoded from what the cache still held exactly.</source>
-        <translation>Gepackt aus dem, was der Cache noch genau enthielt.</translation>
-    </message>
-    <message>
-        <source>requantised in {0}</source>
-        <translation>neu quantisiert in {0}</translation>
-    </message>
-    <message>
         <source>Made from data that was compressed before: a little less exact than a rebuild.</source>
         <translation>Aus schon komprimierten Daten: etwas ungenauer als neu aufgebaut.</translation>
     </message>
@@ -442,13 +442,17 @@
         <source>Older turns were left out to make room; they stay here.</source>
         <translation>Ältere Runden wurden ausgelassen, um Platz zu schaffen; hier bleiben sie stehen.</translation>
     </message>
+    <message>
+        <source>Compressed from what the cache still held uncompressed.</source>
+        <translation>Komprimiert aus dem, was der Cache noch unkomprimiert enthielt.</translation>
+    </message>
+    <message>
+        <source>compressed further in {0}</source>
+        <translation>weiter komprimiert in {0}</translation>
+    </message>
 </context>
 <context>
     <name>Chip</name>
-    <message>
-        <source>Take {0} away</source>
-        <translation>{0} wegnehmen</translation>
-    </message>
     <message numerus="yes">
         <source>{0} tokens</source>
         <translation>
@@ -461,8 +465,19 @@
         <translation>In den Text setzen</translation>
     </message>
     <message>
-        <source>Take it away</source>
-        <translation>Wegnehmen</translation>
+        <source>Remove {0}</source>
+        <translation>{0} entfernen</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+</context>
+<context>
+    <name>Choices</name>
+    <message>
+        <source>This reply fills the model&apos;s context, so it can&apos;t go on. Nothing was cut.</source>
+        <translation>Diese Antwort füllt den Kontext des Modells, sie kann nicht weitergehen. Nichts wurde gekürzt.</translation>
     </message>
 </context>
 <context>
@@ -692,6 +707,24 @@
     </message>
 </context>
 <context>
+    <name>Discarding</name>
+    <message>
+        <source>The cache of “{0}” was discarded. Its text is kept.</source>
+        <translation>Der Cache von „{0}“ wurde verworfen. Der Text ist erhalten.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n cache(s) were discarded. The text is kept.</source>
+        <translation>
+            <numerusform>%n Cache wurde verworfen. Der Text ist erhalten.</numerusform>
+            <numerusform>%n Caches wurden verworfen. Der Text ist erhalten.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
     <name>DownloadNews</name>
     <message>
         <source>Load</source>
@@ -762,10 +795,6 @@
         <translation>Noch einmal versuchen</translation>
     </message>
     <message>
-        <source>Take it off this list</source>
-        <translation>Von dieser Liste nehmen</translation>
-    </message>
-    <message>
         <source>Download of {0}: {1}</source>
         <translation>Download von {0}: {1}</translation>
     </message>
@@ -812,6 +841,10 @@
     <message>
         <source>{0} of {1}</source>
         <translation>{0} von {1}</translation>
+    </message>
+    <message>
+        <source>Remove from the list</source>
+        <translation>Aus der Liste entfernen</translation>
     </message>
 </context>
 <context>
@@ -893,10 +926,6 @@
         <translation>{0}: noch nichts zu komprimieren</translation>
     </message>
     <message>
-        <source>{0} layers kept in fp16</source>
-        <translation>{0} Schichten bleiben in fp16</translation>
-    </message>
-    <message>
         <source>{0} of {1} layers {2}</source>
         <translation>{0} von {1} Schichten {2}</translation>
     </message>
@@ -909,14 +938,6 @@
         <translation>{0}: {1}</translation>
     </message>
     <message>
-        <source>All {0} tokens are still raw</source>
-        <translation>Alle {0} Token sind noch roh</translation>
-    </message>
-    <message>
-        <source>{0} first tokens and {1} pending stay raw</source>
-        <translation>Die ersten {0} Token und {1} wartende bleiben roh</translation>
-    </message>
-    <message>
         <source>Not in use at the moment</source>
         <translation>Zurzeit nicht in Gebrauch</translation>
     </message>
@@ -927,6 +948,18 @@
     <message>
         <source>Nothing is cached yet</source>
         <translation>Noch nichts im Cache</translation>
+    </message>
+    <message>
+        <source>{0} layers stay uncompressed</source>
+        <translation>{0} Schichten bleiben unkomprimiert</translation>
+    </message>
+    <message>
+        <source>All {0} tokens are still uncompressed</source>
+        <translation>Alle {0} Token sind noch unkomprimiert</translation>
+    </message>
+    <message>
+        <source>The first {0} and the newest {1} tokens are uncompressed</source>
+        <translation>Die ersten {0} und die neuesten {1} Token sind unkomprimiert</translation>
     </message>
 </context>
 <context>
@@ -1091,10 +1124,6 @@
 <context>
     <name>GeneralPage</name>
     <message>
-        <source>As the system</source>
-        <translation>Wie das System</translation>
-    </message>
-    <message>
         <source>Light</source>
         <translation>Hell</translation>
     </message>
@@ -1119,10 +1148,6 @@
         <translation>Die Sprache wechselt mit dem nächsten Start.</translation>
     </message>
     <message>
-        <source>Scheme of new conversations</source>
-        <translation>Schema neuer Unterhaltungen</translation>
-    </message>
-    <message>
         <source>When the program starts</source>
         <translation>Beim Start des Programms</translation>
     </message>
@@ -1135,8 +1160,16 @@
         <translation>Das zuletzt verwendete Modell laden</translation>
     </message>
     <message>
-        <source>As the last new one</source>
-        <translation>Wie bei der letzten neuen</translation>
+        <source>Match the system</source>
+        <translation>Dem System folgen</translation>
+    </message>
+    <message>
+        <source>The one chosen last</source>
+        <translation>Die zuletzt gewählte</translation>
+    </message>
+    <message>
+        <source>Compression of new conversations</source>
+        <translation>Kompression neuer Unterhaltungen</translation>
     </message>
 </context>
 <context>
@@ -1245,10 +1278,6 @@
         <translation>Systemanweisung</translation>
     </message>
     <message>
-        <source>Who the model is and how it answers. Another one makes it read the conversation again.</source>
-        <translation>Wer das Modell ist und wie es antwortet. Mit einer anderen liest es die Unterhaltung von vorn.</translation>
-    </message>
-    <message>
         <source>Thinking</source>
         <translation>Nachdenken</translation>
     </message>
@@ -1340,6 +1369,10 @@
         <source>The same number gives the same reply to the same text; empty: another each time.</source>
         <translation>Dieselbe Zahl gibt auf denselben Text dieselbe Antwort; leer: jedes Mal eine andere.</translation>
     </message>
+    <message>
+        <source>Who the model is and how it answers. After a change it reads the conversation again.</source>
+        <translation>Wer das Modell ist und wie es antwortet. Nach einer Änderung liest es die Unterhaltung von vorn.</translation>
+    </message>
 </context>
 <context>
     <name>HubDetail</name>
@@ -1370,10 +1403,6 @@
     <message>
         <source>Installed</source>
         <translation>Installiert</translation>
-    </message>
-    <message>
-        <source>Runs with this program&apos;s mlx-lm</source>
-        <translation>Läuft mit dem mlx-lm dieses Programms</translation>
     </message>
     <message>
         <source>gated: its terms must be accepted on its page</source>
@@ -1458,6 +1487,10 @@
         <source>What it takes here can&apos;t be predicted: {0}</source>
         <translation>Der Bedarf lässt sich hier nicht vorhersagen: {0}</translation>
     </message>
+    <message>
+        <source>Runs with this program</source>
+        <translation>Läuft mit diesem Programm</translation>
+    </message>
 </context>
 <context>
     <name>InstallJob</name>
@@ -1501,10 +1534,6 @@
         <translation>In seinem Ordner zeigen</translation>
     </message>
     <message>
-        <source>Take off the list</source>
-        <translation>Von der Liste nehmen</translation>
-    </message>
-    <message>
         <source>Delete…</source>
         <translation>Löschen …</translation>
     </message>
@@ -1515,10 +1544,6 @@
     <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
-    </message>
-    <message>
-        <source>Take “{0}” off the list</source>
-        <translation>„{0}“ von der Liste nehmen</translation>
     </message>
     <message>
         <source>With all that is listed of it; the files stay where they are</source>
@@ -1591,6 +1616,14 @@
     <message>
         <source>What it takes here can&apos;t be predicted: {0}</source>
         <translation>Der Bedarf lässt sich hier nicht vorhersagen: {0}</translation>
+    </message>
+    <message>
+        <source>Remove from the list</source>
+        <translation>Aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>Remove “{0}” from the list</source>
+        <translation>„{0}“ aus der Liste entfernen</translation>
     </message>
 </context>
 <context>
@@ -1834,20 +1867,20 @@
         </translation>
     </message>
     <message>
-        <source>raw while reading the prompt</source>
-        <translation>roh, während der Prompt gelesen wird</translation>
-    </message>
-    <message>
-        <source>all tokens still raw</source>
-        <translation>alle Token noch roh</translation>
-    </message>
-    <message>
         <source>measured</source>
         <translation>gemessen</translation>
     </message>
     <message>
         <source>predicted</source>
         <translation>vorhergesagt</translation>
+    </message>
+    <message>
+        <source>uncompressed while the prompt is read</source>
+        <translation>unkomprimiert, während der Prompt gelesen wird</translation>
+    </message>
+    <message>
+        <source>all tokens still uncompressed</source>
+        <translation>alle Token noch unkomprimiert</translation>
     </message>
 </context>
 <context>
@@ -1917,10 +1950,6 @@
         <translation>Was der gespeicherte Cache erspart: eine Schätzung, wie lange es dauern würde, den ganzen Text noch einmal zu lesen, nach dem Tempo, mit dem dieses Modell zuletzt einen Prompt las</translation>
     </message>
     <message>
-        <source>Prefill peak</source>
-        <translation>Lesespitze</translation>
-    </message>
-    <message>
         <source>The most that MLX held while the last prompt was read (above what it held afterwards)</source>
         <translation>Das Meiste, was MLX hielt, während der letzte Prompt gelesen wurde (über dem, was es danach hielt)</translation>
     </message>
@@ -1931,10 +1960,6 @@
     <message>
         <source>nothing cached yet</source>
         <translation>noch nichts im Cache</translation>
-    </message>
-    <message>
-        <source>all {0} tokens still raw</source>
-        <translation>alle {0} Token noch roh</translation>
     </message>
     <message>
         <source>of {0} uncompressed</source>
@@ -1963,6 +1988,14 @@
     <message>
         <source>measured last</source>
         <translation>zuletzt gemessen</translation>
+    </message>
+    <message>
+        <source>Peak while reading</source>
+        <translation>Spitze beim Lesen</translation>
+    </message>
+    <message>
+        <source>all {0} tokens still uncompressed</source>
+        <translation>alle {0} Token noch unkomprimiert</translation>
     </message>
 </context>
 <context>
@@ -2037,6 +2070,14 @@
     <message>
         <source>Next version</source>
         <translation>Nächste Fassung</translation>
+    </message>
+    <message>
+        <source>Copy message</source>
+        <translation>Nachricht kopieren</translation>
+    </message>
+    <message>
+        <source>Copy reply</source>
+        <translation>Antwort kopieren</translation>
     </message>
 </context>
 <context>
@@ -2195,20 +2236,20 @@
         <source>Unload an idle model</source>
         <translation>Ungenutztes Modell entladen</translation>
     </message>
-    <message numerus="yes">
-        <source>after %n minutes</source>
-        <translation>
-            <numerusform>nach %n Minute</numerusform>
-            <numerusform>nach %n Minuten</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>never</source>
-        <translation>nie</translation>
-    </message>
     <message>
         <source>Its memory goes back to other programs; the next message loads it again.</source>
         <translation>Sein Speicher steht dann anderen Programmen offen; die nächste Nachricht lädt es wieder.</translation>
+    </message>
+    <message numerus="yes">
+        <source>After %n minutes</source>
+        <translation>
+            <numerusform>Nach %n Minute</numerusform>
+            <numerusform>Nach %n Minuten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
     </message>
 </context>
 <context>
@@ -2266,10 +2307,6 @@
         <translation>Antwort</translation>
     </message>
     <message>
-        <source>Try again</source>
-        <translation>Noch einmal versuchen</translation>
-    </message>
-    <message>
         <source>Retry</source>
         <translation>Noch einmal</translation>
     </message>
@@ -2295,6 +2332,14 @@
     <message>
         <source>cut off when the program ended</source>
         <translation>abgebrochen, als das Programm endete</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Have this reply go on from its end</source>
+        <translation>Diese Antwort von ihrem Ende an fortsetzen</translation>
     </message>
 </context>
 <context>
@@ -2403,10 +2448,6 @@
         <translation>KV-Cache-Schema</translation>
     </message>
     <message>
-        <source>all {0} tokens still raw</source>
-        <translation>alle {0} Token noch roh</translation>
-    </message>
-    <message>
         <source>{0} measured</source>
         <translation>{0} gemessen</translation>
     </message>
@@ -2458,6 +2499,18 @@
         <source>Measured on {0}, {1} texts, {2} tokens, version {3}; other models differ.</source>
         <translation>Gemessen mit {0}, {1} Texten, {2} Token, Version {3}; andere Modelle weichen ab.</translation>
     </message>
+    <message>
+        <source>now {0}</source>
+        <translation>jetzt {0}</translation>
+    </message>
+    <message>
+        <source>This conversation takes {0} with it at its present length. What is predicted is what a long one comes to: the first and the newest tokens stay uncompressed.</source>
+        <translation>Diese Unterhaltung belegt damit bei ihrer jetzigen Länge {0}. Vorhergesagt ist, worauf eine lange kommt: Die ersten und die neuesten Token bleiben unkomprimiert.</translation>
+    </message>
+    <message>
+        <source>all {0} tokens still uncompressed</source>
+        <translation>alle {0} Token noch unkomprimiert</translation>
+    </message>
 </context>
 <context>
     <name>SearchField</name>
@@ -2473,8 +2526,8 @@
         <translation>zufällig</translation>
     </message>
     <message>
-        <source>A whole number from 0 to {0}; what was there before holds.</source>
-        <translation>Eine ganze Zahl von 0 bis {0}; es gilt weiter, was vorher da war.</translation>
+        <source>A whole number from 0 to {0}; nothing was changed.</source>
+        <translation>Eine ganze Zahl von 0 bis {0}; geändert wurde nichts.</translation>
     </message>
 </context>
 <context>
@@ -2547,16 +2600,16 @@
         <translation>Umbenennen</translation>
     </message>
     <message>
-        <source>Take off the top</source>
-        <translation>Nicht mehr anheften</translation>
-    </message>
-    <message>
         <source>Pin to the top</source>
         <translation>Oben anheften</translation>
     </message>
     <message>
         <source>Delete</source>
         <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Nicht mehr anheften</translation>
     </message>
 </context>
 <context>
@@ -2581,8 +2634,8 @@
 <context>
     <name>StopsField</name>
     <message>
-        <source>At most {0} strings of {1} letters; what was there before holds.</source>
-        <translation>Höchstens {0} Einträge zu {1} Zeichen; es gilt weiter, was vorher da war.</translation>
+        <source>At most {0} strings of {1} letters; nothing was changed.</source>
+        <translation>Höchstens {0} Einträge zu {1} Zeichen; geändert wurde nichts.</translation>
     </message>
 </context>
 <context>
@@ -2688,6 +2741,10 @@
             <numerusform>%n Fassungen</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
 </context>
 <context>
     <name>SwitchField</name>
@@ -2722,8 +2779,8 @@
 <context>
     <name>TextField</name>
     <message>
-        <source>That is too long; what was there before holds.</source>
-        <translation>Das ist zu lang; es gilt weiter, was vorher da war.</translation>
+        <source>That is too long; nothing was changed.</source>
+        <translation>Das ist zu lang; geändert wurde nichts.</translation>
     </message>
 </context>
 <context>
@@ -2905,6 +2962,1365 @@
     <message>
         <source>More than is free now: close other programs first</source>
         <translation>Mehr, als jetzt frei ist: zuerst andere Programme schließen</translation>
+    </message>
+</context>
+<context>
+    <name>below</name>
+    <message>
+        <source>A classic of its size.</source>
+        <translation>Ein Klassiker seiner Größe.</translation>
+    </message>
+    <message>
+        <source>A file couldn&apos;t be written{0}: {1}.</source>
+        <translation>Eine Datei konnte nicht geschrieben werden{0}: {1}.</translation>
+    </message>
+    <message>
+        <source>A file of {0} isn&apos;t there any more.</source>
+        <translation>Eine Datei von {0} gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>A good start on a computer with 8 GB.</source>
+        <translation>Ein guter Anfang auf einem Rechner mit 8 GB.</translation>
+    </message>
+    <message>
+        <source>A head dimension of {0} can&apos;t be packed: even ones from {1} to {2} can.</source>
+        <translation>Eine Head-Dimension von {0} lässt sich nicht packen, nur gerade von {1} bis {2}.</translation>
+    </message>
+    <message>
+        <source>A name looks like owner/model.</source>
+        <translation>Ein Name sieht aus wie Besitzer/Modell.</translation>
+    </message>
+    <message>
+        <source>Accept the terms on its page, then enter a token in the preferences.</source>
+        <translation>Den Bedingungen auf seiner Seite zustimmen, dann in den Einstellungen ein Token eingeben.</translation>
+    </message>
+    <message>
+        <source>Accept them on its page, then try again.</source>
+        <translation>Ihnen auf seiner Seite zustimmen, dann noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Add &quot;max_position_embeddings&quot; to its config.json.</source>
+        <translation>In seiner config.json „max_position_embeddings“ ergänzen.</translation>
+    </message>
+    <message>
+        <source>As fast as a small model, as good as a large one; for 32 GB.</source>
+        <translation>So schnell wie ein kleines Modell, so gut wie ein großes; für 32 GB.</translation>
+    </message>
+    <message>
+        <source>Ask for the file again.</source>
+        <translation>Um eine neue Kopie der Datei bitten.</translation>
+    </message>
+    <message>
+        <source>Asking the hub…</source>
+        <translation>Der Hub wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Attach a part of it.</source>
+        <translation>Einen Teil davon anhängen.</translation>
+    </message>
+    <message>
+        <source>Attach a text file.</source>
+        <translation>Eine Textdatei anhängen.</translation>
+    </message>
+    <message>
+        <source>Can think before it answers; many languages.</source>
+        <translation>Kann vor der Antwort nachdenken; viele Sprachen.</translation>
+    </message>
+    <message>
+        <source>Cancel it and download the present one.</source>
+        <translation>Abbrechen und die jetzige herunterladen.</translation>
+    </message>
+    <message>
+        <source>Check HTTPS_PROXY and HTTP_PROXY.</source>
+        <translation>HTTPS_PROXY und HTTP_PROXY prüfen.</translation>
+    </message>
+    <message>
+        <source>Check that the file is there, and that the disk isn&apos;t full.</source>
+        <translation>Prüfen, ob die Datei da ist und ob die Platte Platz hat.</translation>
+    </message>
+    <message>
+        <source>Check that the folder is yours, that its disk isn&apos;t full and that no other program holds the file.</source>
+        <translation>Prüfen, ob der Ordner dir gehört, ob seine Platte Platz hat und ob kein anderes Programm die Datei festhält.</translation>
+    </message>
+    <message>
+        <source>Check that you may open it.</source>
+        <translation>Prüfen, ob sie geöffnet werden darf.</translation>
+    </message>
+    <message>
+        <source>Check the name.</source>
+        <translation>Den Namen prüfen.</translation>
+    </message>
+    <message>
+        <source>Check the name; if it is private, enter a token in the preferences.</source>
+        <translation>Den Namen prüfen; ist es privat, in den Einstellungen ein Token eingeben.</translation>
+    </message>
+    <message>
+        <source>Check the network and the space on the disk, then try again.</source>
+        <translation>Das Netz und den Platz auf der Platte prüfen, dann noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Check the network, then try again. Behind a proxy, set HTTPS_PROXY.</source>
+        <translation>Das Netz prüfen, dann noch einmal versuchen. Hinter einem Proxy HTTPS_PROXY setzen.</translation>
+    </message>
+    <message>
+        <source>Checking the model</source>
+        <translation>Das Modell wird geprüft</translation>
+    </message>
+    <message>
+        <source>Choose a folder that holds an MLX model instead.</source>
+        <translation>Stattdessen einen Ordner mit einem MLX-Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Choose a model first.</source>
+        <translation>Zuerst ein Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Choose a smaller model.</source>
+        <translation>Ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>Ein anderes Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Choose another place, or make room there.</source>
+        <translation>Einen anderen Ort wählen oder dort Platz schaffen.</translation>
+    </message>
+    <message>
+        <source>Choose the scheme {0}, limit conversations to {1} tokens, or choose a smaller model.</source>
+        <translation>Das Schema {0} wählen, Unterhaltungen auf {1} Token begrenzen oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Choose the scheme {0}, or a smaller model.</source>
+        <translation>Das Schema {0} oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Close other programs, or choose a smaller model.</source>
+        <translation>Andere Programme schließen oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Conversation</source>
+        <translation>Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Converting the model</source>
+        <translation>Das Modell wird umgewandelt</translation>
+    </message>
+    <message>
+        <source>Copy it again from the page that made it; it begins with hf_.</source>
+        <translation>Es von der Seite, die es angelegt hat, noch einmal kopieren; es beginnt mit hf_.</translation>
+    </message>
+    <message>
+        <source>Copy or download it again.</source>
+        <translation>Noch einmal kopieren oder herunterladen.</translation>
+    </message>
+    <message>
+        <source>Delete it yourself.</source>
+        <translation>Sie von Hand löschen.</translation>
+    </message>
+    <message>
+        <source>Download it again.</source>
+        <translation>Noch einmal herunterladen.</translation>
+    </message>
+    <message>
+        <source>Download it again: what is whole of it is kept.</source>
+        <translation>Noch einmal herunterladen: was davon heil ist, bleibt.</translation>
+    </message>
+    <message>
+        <source>Download or copy it again.</source>
+        <translation>Noch einmal herunterladen oder kopieren.</translation>
+    </message>
+    <message>
+        <source>Download the file again.</source>
+        <translation>Die Datei noch einmal herunterladen.</translation>
+    </message>
+    <message>
+        <source>Downloading the model</source>
+        <translation>Das Modell wird heruntergeladen</translation>
+    </message>
+    <message>
+        <source>Enter a token in the preferences.</source>
+        <translation>In den Einstellungen ein Token eingeben.</translation>
+    </message>
+    <message>
+        <source>Files of the architecture {0} can&apos;t be imported.</source>
+        <translation>Dateien der Architektur {0} lassen sich nicht importieren.</translation>
+    </message>
+    <message>
+        <source>Files with {0} can.</source>
+        <translation>Möglich sind {0}.</translation>
+    </message>
+    <message>
+        <source>Files with {0} scaling of rotary positions can&apos;t be imported.</source>
+        <translation>Dateien mit der Positionsskalierung {0} lassen sich nicht importieren.</translation>
+    </message>
+    <message>
+        <source>Fits for short conversations: up to {0} tokens with {1}.</source>
+        <translation>Passt für kurze Unterhaltungen: bis zu {0} Token mit {1}.</translation>
+    </message>
+    <message>
+        <source>Fits only when other programs give memory back: it takes at least {0}, and {1} are free now.</source>
+        <translation>Passt nur, wenn andere Programme Speicher freigeben: Es braucht mindestens {0}, frei sind jetzt {1}.</translation>
+    </message>
+    <message>
+        <source>Fits: the model takes {0}, and conversations can reach {1} tokens even without compression.</source>
+        <translation>Passt: Das Modell braucht {0}, Unterhaltungen können schon ohne Kompression {1} Token lang werden.</translation>
+    </message>
+    <message>
+        <source>Fits: the model takes {0}. Conversations can reach {1} tokens with {2}, {3} without compression.</source>
+        <translation>Passt: Das Modell braucht {0}. Unterhaltungen können mit {2} {1} Token lang werden, ohne Kompression {3}.</translation>
+    </message>
+    <message>
+        <source>For 24 GB and more.</source>
+        <translation>Für 24 GB und mehr.</translation>
+    </message>
+    <message>
+        <source>Give the token the permission to read gated repositories, or make another one.</source>
+        <translation>Dem Token erlauben, zugangsbeschränkte Repositorys zu lesen, oder ein anderes anlegen.</translation>
+    </message>
+    <message>
+        <source>If HF_ENDPOINT names a mirror, try without it.</source>
+        <translation>Nennt HF_ENDPOINT einen Spiegel, ohne ihn versuchen.</translation>
+    </message>
+    <message>
+        <source>If memory ran out, close other programs or choose a smaller model. {0}</source>
+        <translation>Reichte der Speicher nicht, andere Programme schließen oder ein kleineres Modell wählen. {0}</translation>
+    </message>
+    <message>
+        <source>If your network has a certificate of its own, set SSL_CERT_FILE to its file and start the program again.</source>
+        <translation>Hat das Netz ein eigenes Zertifikat, SSL_CERT_FILE auf dessen Datei setzen und das Programm neu starten.</translation>
+    </message>
+    <message>
+        <source>Import it: a copy is made that can be loaded.</source>
+        <translation>Importieren: Es entsteht eine Kopie, die sich laden lässt.</translation>
+    </message>
+    <message>
+        <source>Install that version again to read them.</source>
+        <translation>Um sie zu lesen, jene Version wieder installieren.</translation>
+    </message>
+    <message>
+        <source>It asks for a begin token and names none.</source>
+        <translation>Es verlangt ein Anfangstoken und nennt keines.</translation>
+    </message>
+    <message>
+        <source>It has no config.json.</source>
+        <translation>Es hat keine config.json.</translation>
+    </message>
+    <message>
+        <source>It has no config.json: it isn&apos;t a model for mlx-lm.</source>
+        <translation>Es hat keine config.json: Es ist kein Modell für mlx-lm.</translation>
+    </message>
+    <message>
+        <source>It holds GGUF files: download one of them and import it.</source>
+        <translation>Es enthält GGUF-Dateien: eine davon herunterladen und importieren.</translation>
+    </message>
+    <message>
+        <source>It holds no tokenizer.</source>
+        <translation>Es enthält keinen Tokenizer.</translation>
+    </message>
+    <message>
+        <source>It holds no weights that mlx-lm reads (model*.safetensors). Look for an MLX version of it.</source>
+        <translation>Es enthält keine Gewichte, die mlx-lm liest (model*.safetensors). Nach einer MLX-Fassung davon suchen.</translation>
+    </message>
+    <message>
+        <source>It is a base model, which continues a text and doesn&apos;t answer. For a conversation look for its instruction-tuned version, often named “Instruct” or “it”.</source>
+        <translation>Es ist ein Basismodell: Es setzt einen Text fort und antwortet nicht. Zum Chatten die auf Anweisungen trainierte Fassung suchen, die oft „Instruct“ oder „it“ heißt.</translation>
+    </message>
+    <message>
+        <source>It may have been moved or deleted: choose a model again.</source>
+        <translation>Vielleicht wurde er verschoben oder gelöscht: ein Modell neu wählen.</translation>
+    </message>
+    <message>
+        <source>It names no end token of its vocabulary, so a reply would never end.</source>
+        <translation>Es nennt kein Endtoken aus seinem Vokabular: Eine Antwort würde nie enden.</translation>
+    </message>
+    <message>
+        <source>It needs program code of its own, which is never run.</source>
+        <translation>Es braucht eigenen Programmcode, und der wird nie ausgeführt.</translation>
+    </message>
+    <message>
+        <source>Its config.json can&apos;t be read.</source>
+        <translation>Seine config.json ist nicht zu lesen.</translation>
+    </message>
+    <message>
+        <source>Its config.json is too large to be one.</source>
+        <translation>Seine config.json ist zu groß, um eine zu sein.</translation>
+    </message>
+    <message>
+        <source>Its config.json isn&apos;t an object.</source>
+        <translation>Seine config.json ist kein Objekt.</translation>
+    </message>
+    <message>
+        <source>Its config.json names no model_type.</source>
+        <translation>Seine config.json nennt keinen model_type.</translation>
+    </message>
+    <message>
+        <source>Its config.json or its list of weights can&apos;t be read.</source>
+        <translation>Seine config.json oder die Liste seiner Gewichte ist nicht zu lesen.</translation>
+    </message>
+    <message>
+        <source>Its config.json says that {0} is {1}.</source>
+        <translation>Laut seiner config.json ist {0} gleich {1}.</translation>
+    </message>
+    <message>
+        <source>Its download isn&apos;t finished.</source>
+        <translation>Sein Download ist nicht abgeschlossen.</translation>
+    </message>
+    <message>
+        <source>Its files may be damaged, or of a kind that mlx-lm doesn&apos;t know: download it again or choose another.</source>
+        <translation>Vielleicht sind seine Dateien beschädigt oder von einer Art, die mlx-lm nicht kennt: noch einmal herunterladen oder ein anderes wählen.</translation>
+    </message>
+    <message>
+        <source>Its heads don&apos;t divide its width, which a qwen2 can&apos;t have.</source>
+        <translation>Seine Heads teilen seine Breite nicht, das gibt es bei einem qwen2 nicht.</translation>
+    </message>
+    <message>
+        <source>Its keys and values have different widths, which a {0} can&apos;t have.</source>
+        <translation>Seine Keys und Values sind verschieden breit, das gibt es bei einem {0} nicht.</translation>
+    </message>
+    <message>
+        <source>Its logits are capped, which a gemma3 can&apos;t have.</source>
+        <translation>Seine Logits sind begrenzt, das gibt es bei einem gemma3 nicht.</translation>
+    </message>
+    <message>
+        <source>Its rotary positions are scaled in a way that can&apos;t be imported.</source>
+        <translation>Seine Positionen sind auf eine Art skaliert, die sich nicht importieren lässt.</translation>
+    </message>
+    <message>
+        <source>Its rotary positions are scaled in a way that no {0} is known for.</source>
+        <translation>Seine Positionen sind auf eine Art skaliert, die von keinem {0} bekannt ist.</translation>
+    </message>
+    <message>
+        <source>Its rotary positions cover a part of each head only, which can&apos;t be imported.</source>
+        <translation>Seine Positionen betreffen nur einen Teil jedes Heads, das lässt sich nicht importieren.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer ({0}, {1}) can&apos;t be imported.</source>
+        <translation>Sein Tokenizer ({0}, {1}) lässt sich nicht importieren.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer doesn&apos;t give texts back as they were.</source>
+        <translation>Sein Tokenizer gibt Texte nicht so zurück, wie sie waren.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer is inconsistent.</source>
+        <translation>Sein Tokenizer ist widersprüchlich.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer is inconsistent: its tokens aren&apos;t its vocabulary.</source>
+        <translation>Sein Tokenizer ist widersprüchlich: Seine Token sind nicht sein Vokabular.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer is inconsistent: tokens and scores differ in number.</source>
+        <translation>Sein Tokenizer ist widersprüchlich: Es gibt nicht so viele Token wie Bewertungen.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer is inconsistent: tokens of more than {0} characters, or none.</source>
+        <translation>Sein Tokenizer ist widersprüchlich: Token mit mehr als {0} Zeichen oder ohne eines.</translation>
+    </message>
+    <message>
+        <source>Its tokenizer is inconsistent: tokens repeat, or their number isn&apos;t the vocabulary&apos;s.</source>
+        <translation>Sein Tokenizer ist widersprüchlich: Token kommen doppelt vor, oder ihre Zahl ist nicht die des Vokabulars.</translation>
+    </message>
+    <message>
+        <source>Its weights are quantised in an unknown way ({0}).</source>
+        <translation>Seine Gewichte sind auf eine unbekannte Art quantisiert ({0}).</translation>
+    </message>
+    <message>
+        <source>Its weights are stored as {0}, which mlx-lm doesn&apos;t read.</source>
+        <translation>Seine Gewichte sind als {0} gespeichert, das liest mlx-lm nicht.</translation>
+    </message>
+    <message>
+        <source>Its weights are stored as {0}, which mlx-lm doesn&apos;t read. Look for an MLX version of it.</source>
+        <translation>Seine Gewichte sind als {0} gespeichert, das liest mlx-lm nicht. Nach einer MLX-Fassung davon suchen.</translation>
+    </message>
+    <message>
+        <source>Its {0} token, {1}, isn&apos;t in the vocabulary of {2}.</source>
+        <translation>Sein {0}-Token, {1}, ist nicht im Vokabular von {2}.</translation>
+    </message>
+    <message>
+        <source>Join them first: llama-gguf-split --merge.</source>
+        <translation>Sie zuerst zusammenfügen: llama-gguf-split --merge.</translation>
+    </message>
+    <message>
+        <source>Limit conversations to {0} tokens, or choose a smaller model.</source>
+        <translation>Unterhaltungen auf {0} Token begrenzen oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>MLX can&apos;t be loaded: {0}.</source>
+        <translation>MLX lässt sich nicht laden: {0}.</translation>
+    </message>
+    <message>
+        <source>Make a new one and enter it in the preferences.</source>
+        <translation>Ein neues anlegen und in den Einstellungen eingeben.</translation>
+    </message>
+    <message>
+        <source>Make it readable for you.</source>
+        <translation>Leserechte dafür einrichten.</translation>
+    </message>
+    <message>
+        <source>Make it readable, or copy it again.</source>
+        <translation>Leserechte dafür einrichten oder noch einmal kopieren.</translation>
+    </message>
+    <message>
+        <source>Make it writable for you, or set TURBOQUANT_HOME to a folder that is.</source>
+        <translation>Schreibrechte dafür einrichten oder TURBOQUANT_HOME auf einen beschreibbaren Ordner setzen.</translation>
+    </message>
+    <message>
+        <source>Make room on the disk of {0}, then go on; or set HF_HUB_CACHE to another disk.</source>
+        <translation>Auf der Platte von {0} Platz schaffen, dann fortsetzen; oder HF_HUB_CACHE auf eine andere Platte setzen.</translation>
+    </message>
+    <message>
+        <source>Make room or make the folder writable, then try again.</source>
+        <translation>Platz schaffen oder Schreibrechte für den Ordner einrichten, dann noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Make room, then go on; or cancel, which deletes what has come.</source>
+        <translation>Platz schaffen, dann fortsetzen; oder abbrechen, das löscht, was schon da ist.</translation>
+    </message>
+    <message>
+        <source>Make room, then try again.</source>
+        <translation>Platz schaffen, dann noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Make the folder writable for you and close what uses it.</source>
+        <translation>Schreibrechte für den Ordner einrichten und schließen, was ihn benutzt.</translation>
+    </message>
+    <message>
+        <source>Make the folder writable for you, then go on.</source>
+        <translation>Schreibrechte für den Ordner einrichten, dann fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Make the folder writable, then enter it again.</source>
+        <translation>Schreibrechte für den Ordner einrichten, dann noch einmal eingeben.</translation>
+    </message>
+    <message>
+        <source>Mixture-of-experts {0} files can&apos;t be imported.</source>
+        <translation>Mixture-of-Experts-Dateien ({0}) lassen sich nicht importieren.</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Models of type {0} aren&apos;t known to mlx-lm.</source>
+        <translation>Modelle vom Typ {0} kennt mlx-lm nicht.</translation>
+    </message>
+    <message>
+        <source>Models of type {0} run on a Mac only.</source>
+        <translation>Modelle vom Typ {0} laufen nur auf einem Mac.</translation>
+    </message>
+    <message>
+        <source>Neither config.json nor the tokenizer of {0} says how long a conversation may get.</source>
+        <translation>Weder config.json noch der Tokenizer von {0} sagt, wie lang eine Unterhaltung werden darf.</translation>
+    </message>
+    <message>
+        <source>No model is loaded. Your message is kept.</source>
+        <translation>Kein Modell ist geladen. Die Nachricht ist erhalten.</translation>
+    </message>
+    <message>
+        <source>Offline mode is on, so the hub isn&apos;t asked.</source>
+        <translation>Der Offline-Modus ist an, der Hub wird nicht gefragt.</translation>
+    </message>
+    <message>
+        <source>Only text can be attached: export it as text first.</source>
+        <translation>Nur Text lässt sich anhängen: sie zuerst als Text exportieren.</translation>
+    </message>
+    <message>
+        <source>Rename the file, or delete that model first.</source>
+        <translation>Die Datei umbenennen oder zuerst jenes Modell löschen.</translation>
+    </message>
+    <message>
+        <source>Run `make run` again: it repairs the installation.</source>
+        <translation>Noch einmal `make run` ausführen: das repariert die Installation.</translation>
+    </message>
+    <message>
+        <source>Run the set-up again: it repairs this.</source>
+        <translation>Die Einrichtung noch einmal ausführen: das repariert es.</translation>
+    </message>
+    <message>
+        <source>See its page for the reason.</source>
+        <translation>Den Grund nennt seine Seite.</translation>
+    </message>
+    <message>
+        <source>SentencePiece and {0} can.</source>
+        <translation>Möglich sind SentencePiece und {0}.</translation>
+    </message>
+    <message>
+        <source>Small and quick; for simple questions.</source>
+        <translation>Klein und schnell; für einfache Fragen.</translation>
+    </message>
+    <message>
+        <source>Small and quick; long conversations take little memory.</source>
+        <translation>Klein und schnell; lange Unterhaltungen brauchen wenig Speicher.</translation>
+    </message>
+    <message>
+        <source>Small; can think before it answers.</source>
+        <translation>Klein; kann vor der Antwort nachdenken.</translation>
+    </message>
+    <message>
+        <source>Something went wrong in the program; nothing was changed.</source>
+        <translation>Im Programm ging etwas schief; geändert wurde nichts.</translation>
+    </message>
+    <message>
+        <source>Something went wrong with {0}; nothing was changed.</source>
+        <translation>Mit {0} ging etwas schief; geändert wurde nichts.</translation>
+    </message>
+    <message>
+        <source>Stopped.</source>
+        <translation>Angehalten.</translation>
+    </message>
+    <message>
+        <source>Strong for its size; for 16 GB and more.</source>
+        <translation>Stark für seine Größe; für 16 GB und mehr.</translation>
+    </message>
+    <message>
+        <source>System</source>
+        <translation>System</translation>
+    </message>
+    <message>
+        <source>Take it off the list, or delete it yourself.</source>
+        <translation>Von der Liste nehmen oder von Hand löschen.</translation>
+    </message>
+    <message>
+        <source>Take it off the list, or put it back.</source>
+        <translation>Von der Liste nehmen oder zurücklegen.</translation>
+    </message>
+    <message>
+        <source>That isn&apos;t a token: it holds spaces or letters that no token has. The one before is kept.</source>
+        <translation>Das ist kein Token: Es enthält Leerzeichen oder Zeichen, die kein Token hat. Das bisherige bleibt.</translation>
+    </message>
+    <message>
+        <source>The GPU kernel {0} doesn&apos;t serve here ({1}). The slower reference runs in its place.</source>
+        <translation>Der GPU-Kernel {0} taugt hier nicht ({1}). An seiner Stelle läuft die langsamere Referenz.</translation>
+    </message>
+    <message>
+        <source>The authors of {0} have refused access to your account.</source>
+        <translation>Die Autoren von {0} haben dem Konto den Zugang verweigert.</translation>
+    </message>
+    <message>
+        <source>The authors of {0} haven&apos;t answered your request for access yet.</source>
+        <translation>Die Autoren von {0} haben über den beantragten Zugang noch nicht entschieden.</translation>
+    </message>
+    <message>
+        <source>The certificate of {0} isn&apos;t trusted here: {1}.</source>
+        <translation>Dem Zertifikat von {0} wird hier nicht vertraut: {1}.</translation>
+    </message>
+    <message>
+        <source>The connection to {0} broke off.</source>
+        <translation>Die Verbindung zu {0} brach ab.</translation>
+    </message>
+    <message>
+        <source>The conversation can&apos;t be imported: {0}. Nothing was imported.</source>
+        <translation>Die Unterhaltung lässt sich nicht importieren: {0}. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>The conversation is gone, so nothing was exported.</source>
+        <translation>Die Unterhaltung gibt es nicht mehr, nichts wurde exportiert.</translation>
+    </message>
+    <message>
+        <source>The conversation was written in format version {0}; this program reads version {1}. Nothing was imported.</source>
+        <translation>Die Unterhaltung hat Formatversion {0}; dieses Programm liest Version {1}. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>The conversations in {0} can&apos;t be opened: {1}. They are untouched.</source>
+        <translation>Die Unterhaltungen in {0} lassen sich nicht öffnen: {1}. Sie sind unberührt.</translation>
+    </message>
+    <message>
+        <source>The conversations in {0} were written by a later version of this program. They are untouched.</source>
+        <translation>Die Unterhaltungen in {0} stammen von einer neueren Version dieses Programms. Sie sind unberührt.</translation>
+    </message>
+    <message>
+        <source>The disk is full{0}. What has come is kept.</source>
+        <translation>Die Platte ist voll{0}. Was schon da ist, bleibt.</translation>
+    </message>
+    <message>
+        <source>The downloaded model isn&apos;t the one this program was made for (its SHA-256 differs). It was not used.</source>
+        <translation>Das heruntergeladene Modell ist nicht das, für das dieses Programm gemacht ist (sein SHA-256 weicht ab). Es wurde nicht verwendet.</translation>
+    </message>
+    <message>
+        <source>The downloaded package {0} is damaged.</source>
+        <translation>Das heruntergeladene Paket {0} ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>The engine met an error: {0}. What was said so far is kept.</source>
+        <translation>Beim Rechnen trat ein Fehler auf: {0}. Was bisher gesagt wurde, ist erhalten.</translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be imported: {0}. Nothing was imported.</source>
+        <translation>Die Datei lässt sich nicht importieren: {0}. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>The file has format version {0}; this program reads version {1}. Nothing was imported.</source>
+        <translation>Die Datei hat Formatversion {0}; dieses Programm liest Version {1}. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>The file holds unknown tensors ({0}), so the model would be wrong.</source>
+        <translation>Die Datei enthält unbekannte Tensoren ({0}), das Modell wäre falsch.</translation>
+    </message>
+    <message>
+        <source>The file is cut short: the tensor {0} lies beyond its end.</source>
+        <translation>Die Datei ist abgeschnitten: Der Tensor {0} liegt hinter ihrem Ende.</translation>
+    </message>
+    <message>
+        <source>The file is too large for a conversation. Nothing was imported.</source>
+        <translation>Die Datei ist zu groß für eine Unterhaltung. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>The file lacks tensors ({0}), so the model would be wrong.</source>
+        <translation>Der Datei fehlen Tensoren ({0}), das Modell wäre falsch.</translation>
+    </message>
+    <message>
+        <source>The file names {0} layers and holds {1} tensors.</source>
+        <translation>Die Datei nennt {0} Schichten und enthält {1} Tensoren.</translation>
+    </message>
+    <message>
+        <source>The file states an alignment of {0}.</source>
+        <translation>Die Datei nennt eine Ausrichtung von {0}.</translation>
+    </message>
+    <message>
+        <source>The file with the token couldn&apos;t be deleted: {0} ({1}).</source>
+        <translation>Die Datei mit dem Token ließ sich nicht löschen: {0} ({1}).</translation>
+    </message>
+    <message>
+        <source>The file with your conversations was damaged. {0} of them could be read and were copied to a new file; the old one is kept as {1}.</source>
+        <translation>Die Datei mit den Unterhaltungen war beschädigt. {0} waren lesbar und wurden in eine neue Datei kopiert; die alte liegt noch als {1}.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s metadata can&apos;t be used: {0} is missing.</source>
+        <translation>Die Metadaten der Datei sind nicht brauchbar: {0} fehlt.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s metadata can&apos;t be used: {0} is of type {1}, not {2}.</source>
+        <translation>Die Metadaten der Datei sind nicht brauchbar: {0} ist vom Typ {1}, nicht {2}.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s metadata can&apos;t be used: {0} is {1}.</source>
+        <translation>Die Metadaten der Datei sind nicht brauchbar: {0} ist {1}.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s metadata holds a list of an unknown kind ({0}).</source>
+        <translation>Die Metadaten der Datei enthalten eine Liste unbekannter Art ({0}).</translation>
+    </message>
+    <message>
+        <source>The file&apos;s metadata holds a value of an unknown kind ({0}).</source>
+        <translation>Die Metadaten der Datei enthalten einen Wert unbekannter Art ({0}).</translation>
+    </message>
+    <message>
+        <source>The folder {0} can&apos;t be made: {1}. Nothing was changed.</source>
+        <translation>Der Ordner {0} lässt sich nicht anlegen: {1}. Geändert wurde nichts.</translation>
+    </message>
+    <message>
+        <source>The hub doesn&apos;t accept the token: it is wrong, expired or was revoked.</source>
+        <translation>Der Hub nimmt das Token nicht an: Es ist falsch, abgelaufen oder widerrufen.</translation>
+    </message>
+    <message>
+        <source>The hub doesn&apos;t say which version of {0} it has.</source>
+        <translation>Der Hub sagt nicht, welche Fassung von {0} er hat.</translation>
+    </message>
+    <message>
+        <source>The hub has a problem of its own (HTTP {0}).</source>
+        <translation>Der Hub hat selbst ein Problem (HTTP {0}).</translation>
+    </message>
+    <message>
+        <source>The hub has no model {0}, or doesn&apos;t show it.</source>
+        <translation>Der Hub hat kein Modell {0}, oder er zeigt es nicht.</translation>
+    </message>
+    <message>
+        <source>The hub refused a request for {0} (HTTP {1}).</source>
+        <translation>Der Hub lehnte eine Anfrage zu {0} ab (HTTP {1}).</translation>
+    </message>
+    <message>
+        <source>The hub refuses access to {0}.</source>
+        <translation>Der Hub verweigert den Zugang zu {0}.</translation>
+    </message>
+    <message>
+        <source>The hub refuses access to {0}: {1}.</source>
+        <translation>Der Hub verweigert den Zugang zu {0}: {1}.</translation>
+    </message>
+    <message>
+        <source>The hub says neither size nor checksum of {0} in {1}, so it couldn&apos;t be verified.</source>
+        <translation>Der Hub nennt weder Größe noch Prüfsumme von {0} in {1}: Die Datei ließe sich nicht prüfen.</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s list of the files of {0} can&apos;t be right: it has more than {1}.</source>
+        <translation>Die Dateiliste des Hubs zu {0} kann nicht stimmen: Sie hat mehr als {1} Einträge.</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s list of the files of {0} can&apos;t be right: {1} is there twice.</source>
+        <translation>Die Dateiliste des Hubs zu {0} kann nicht stimmen: {1} steht zweimal darin.</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s storage doesn&apos;t give a file of {0} (HTTP {1}).</source>
+        <translation>Der Speicher des Hubs gibt eine Datei von {0} nicht heraus (HTTP {1}).</translation>
+    </message>
+    <message>
+        <source>The keychain didn&apos;t let go of the token: it is still there.</source>
+        <translation>Der Schlüsselbund gab das Token nicht her: Es ist noch da.</translation>
+    </message>
+    <message>
+        <source>The log in {0} can&apos;t be written ({1}), so there is none this time.</source>
+        <translation>Das Protokoll in {0} lässt sich nicht schreiben ({1}), diesmal gibt es keines.</translation>
+    </message>
+    <message>
+        <source>The model couldn&apos;t be written to {0}: {1}. Nothing of it was kept.</source>
+        <translation>Das Modell konnte nicht nach {0} geschrieben werden: {1}. Nichts davon blieb zurück.</translation>
+    </message>
+    <message>
+        <source>The model takes {0} and the disk has {1} left. Nothing was written.</source>
+        <translation>Das Modell braucht {0}, die Platte hat noch {1}. Nichts wurde geschrieben.</translation>
+    </message>
+    <message>
+        <source>The model {0} can&apos;t run here. {1}</source>
+        <translation>Das Modell {0} läuft hier nicht. {1}</translation>
+    </message>
+    <message>
+        <source>The model {0} couldn&apos;t be loaded: {1}</source>
+        <translation>Das Modell {0} konnte nicht geladen werden: {1}</translation>
+    </message>
+    <message>
+        <source>The model {0} is damaged. {1} Your conversations are untouched.</source>
+        <translation>Das Modell {0} ist beschädigt. {1} Die Unterhaltungen sind unberührt.</translation>
+    </message>
+    <message>
+        <source>The model {0} is incomplete. {1} Your conversations are untouched.</source>
+        <translation>Das Modell {0} ist unvollständig. {1} Die Unterhaltungen sind unberührt.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s chat template can&apos;t be used ({0}). A plain “User: … Assistant: …” dialogue is used instead; answers may suffer.</source>
+        <translation>Die Chatvorlage des Modells ist nicht brauchbar ({0}). Stattdessen dient ein schlichter Dialog „User: … Assistant: …“; die Antworten können schlechter sein.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s chat template can&apos;t render this conversation. The text is kept.</source>
+        <translation>Die Chatvorlage des Modells kommt mit dieser Unterhaltung nicht zurecht. Der Text ist erhalten.</translation>
+    </message>
+    <message>
+        <source>The network may want a log-in first, or HF_ENDPOINT names something else.</source>
+        <translation>Vielleicht verlangt das Netz erst eine Anmeldung, oder HF_ENDPOINT nennt etwas anderes.</translation>
+    </message>
+    <message>
+        <source>The proxy refused the way to {0}: {1}.</source>
+        <translation>Der Proxy verweigerte den Weg zu {0}: {1}.</translation>
+    </message>
+    <message>
+        <source>The settings can&apos;t be read ({0}), so the defaults are used. The file {1} is untouched.</source>
+        <translation>Die Einstellungen sind nicht zu lesen ({0}), es gelten die Vorgaben. Die Datei {1} ist unberührt.</translation>
+    </message>
+    <message>
+        <source>The settings file was damaged, so the defaults are used. The old file is kept as {0}.</source>
+        <translation>Die Datei der Einstellungen war beschädigt, es gelten die Vorgaben. Die alte liegt noch als {0}.</translation>
+    </message>
+    <message>
+        <source>The settings file {0} is damaged and can&apos;t be set aside ({1}): the defaults are used, and changes aren&apos;t kept.</source>
+        <translation>Die Datei der Einstellungen {0} ist beschädigt und lässt sich nicht beiseitelegen ({1}): Es gelten die Vorgaben, Änderungen werden nicht aufgehoben.</translation>
+    </message>
+    <message>
+        <source>The settings were written by a later version of this program, so the defaults are used and changes aren&apos;t kept. The file {0} is untouched.</source>
+        <translation>Die Einstellungen stammen von einer neueren Version dieses Programms: Es gelten die Vorgaben, Änderungen werden nicht aufgehoben. Die Datei {0} ist unberührt.</translation>
+    </message>
+    <message>
+        <source>The starter model couldn&apos;t be downloaded: {0}</source>
+        <translation>Das Startmodell konnte nicht heruntergeladen werden: {0}</translation>
+    </message>
+    <message>
+        <source>The starter model couldn&apos;t be stored in {0}: {1}. Nothing of it was kept.</source>
+        <translation>Das Startmodell konnte nicht in {0} abgelegt werden: {1}. Nichts davon blieb zurück.</translation>
+    </message>
+    <message>
+        <source>The starter model is fetched with pip, which this program doesn&apos;t have.</source>
+        <translation>Das Startmodell wird mit pip geholt, das dieses Programm nicht hat.</translation>
+    </message>
+    <message>
+        <source>The starter model needs {0} for a moment and the disk has {1} left.</source>
+        <translation>Das Startmodell braucht für einen Moment {0}, die Platte hat noch {1}.</translation>
+    </message>
+    <message>
+        <source>The tensor {0} has the shape {1}, not {2}.</source>
+        <translation>Der Tensor {0} hat die Form {1}, nicht {2}.</translation>
+    </message>
+    <message>
+        <source>The tensor {0} has the type {1}, which can&apos;t be imported.</source>
+        <translation>Der Tensor {0} hat den Typ {1}, der sich nicht importieren lässt.</translation>
+    </message>
+    <message>
+        <source>The tensor {0} has {1} axes.</source>
+        <translation>Der Tensor {0} hat {1} Achsen.</translation>
+    </message>
+    <message>
+        <source>The tensor {0} holds values that aren&apos;t finite.</source>
+        <translation>Der Tensor {0} enthält Werte, die nicht endlich sind.</translation>
+    </message>
+    <message>
+        <source>The tensor {0} of shape {1} doesn&apos;t divide into blocks of {2}.</source>
+        <translation>Der Tensor {0} der Form {1} lässt sich nicht in Blöcke zu {2} teilen.</translation>
+    </message>
+    <message>
+        <source>The tensors {0} and {1} overlap.</source>
+        <translation>Die Tensoren {0} und {1} überschneiden sich.</translation>
+    </message>
+    <message>
+        <source>The token couldn&apos;t be kept: {0} ({1}).</source>
+        <translation>Das Token konnte nicht abgelegt werden: {0} ({1}).</translation>
+    </message>
+    <message>
+        <source>The token may not read {0}.</source>
+        <translation>Das Token darf {0} nicht lesen.</translation>
+    </message>
+    <message>
+        <source>The tokenizer is missing from {0}.</source>
+        <translation>In {0} fehlt der Tokenizer.</translation>
+    </message>
+    <message>
+        <source>The weight files in {0} hold no tensors.</source>
+        <translation>Die Gewichtsdateien in {0} enthalten keine Tensoren.</translation>
+    </message>
+    <message>
+        <source>There are no weights (model.safetensors) in {0}.</source>
+        <translation>In {0} liegen keine Gewichte (model.safetensors).</translation>
+    </message>
+    <message>
+        <source>There is no folder {0}.</source>
+        <translation>Den Ordner {0} gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is nothing at {0} any more.</source>
+        <translation>Unter {0} liegt nichts mehr.</translation>
+    </message>
+    <message>
+        <source>There isn&apos;t room for {0}: {1} are still to come, and the disk has {2} left, of which {3} stay free. What has come is kept.</source>
+        <translation>Für {0} reicht der Platz nicht: {1} fehlen noch, die Platte hat noch {2}, und davon bleiben {3} frei. Was schon da ist, bleibt.</translation>
+    </message>
+    <message>
+        <source>These can: {0}.</source>
+        <translation>Möglich sind: {0}.</translation>
+    </message>
+    <message>
+        <source>Thinks at length, answers fast; for 24 GB and more.</source>
+        <translation>Denkt gründlich nach, antwortet schnell; für 24 GB und mehr.</translation>
+    </message>
+    <message>
+        <source>This GGUF file has version {0}; versions 2 and 3, little-endian, can be imported.</source>
+        <translation>Diese GGUF-Datei hat Version {0}; importieren lassen sich die Versionen 2 und 3, Little-Endian.</translation>
+    </message>
+    <message>
+        <source>This is a base model: it has no chat template and continues text rather than answering. A plain “User: … Assistant: …” dialogue is used. An instruction-tuned model, often named “Instruct” or “it”, answers better.</source>
+        <translation>Das ist ein Basismodell: Es hat keine Chatvorlage und setzt Text fort, statt zu antworten. Es dient ein schlichter Dialog „User: … Assistant: …“. Ein auf Anweisungen trainiertes Modell, oft „Instruct“ oder „it“ genannt, antwortet besser.</translation>
+    </message>
+    <message>
+        <source>This is one of {0} files that hold the model together.</source>
+        <translation>Das ist eine von {0} Dateien, die das Modell zusammen enthalten.</translation>
+    </message>
+    <message>
+        <source>This isn&apos;t a GGUF file: it doesn&apos;t begin with GGUF.</source>
+        <translation>Das ist keine GGUF-Datei: Sie beginnt nicht mit GGUF.</translation>
+    </message>
+    <message>
+        <source>This version of {0} isn&apos;t there any more.</source>
+        <translation>Diese Fassung von {0} gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>Thoughts</source>
+        <translation>Gedanken</translation>
+    </message>
+    <message>
+        <source>Too large for this computer: the model and a short conversation take {0}, and models can use {1} of its {2}.</source>
+        <translation>Zu groß für diesen Rechner: Das Modell und eine kurze Unterhaltung brauchen {0}, Modelle können {1} von seinen {2} nutzen.</translation>
+    </message>
+    <message>
+        <source>Too many requests: the hub asks to wait for {0} seconds.</source>
+        <translation>Zu viele Anfragen: Der Hub bittet, {0} Sekunden zu warten.</translation>
+    </message>
+    <message>
+        <source>Too many requests: the hub asks to wait.</source>
+        <translation>Zu viele Anfragen: Der Hub bittet zu warten.</translation>
+    </message>
+    <message>
+        <source>Try again later.</source>
+        <translation>Später noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Try again later; if it stays so, the model&apos;s files on the hub are broken.</source>
+        <translation>Später noch einmal versuchen; bleibt es so, sind die Dateien des Modells auf dem Hub kaputt.</translation>
+    </message>
+    <message>
+        <source>Try again when they have.</source>
+        <translation>Danach noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Try again.</source>
+        <translation>Noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Try again. If memory ran out, choose a smaller model or start a new conversation.</source>
+        <translation>Noch einmal versuchen. Reichte der Speicher nicht, ein kleineres Modell wählen oder eine neue Unterhaltung beginnen.</translation>
+    </message>
+    <message>
+        <source>Try again; if it happens again, the package index that pip uses serves another file.</source>
+        <translation>Noch einmal versuchen; passiert es wieder, liefert der Paketindex, den pip nutzt, eine andere Datei.</translation>
+    </message>
+    <message>
+        <source>Try another model.</source>
+        <translation>Ein anderes Modell versuchen.</translation>
+    </message>
+    <message>
+        <source>Trying again in {0} s: {1}</source>
+        <translation>Neuer Versuch in {0} s: {1}</translation>
+    </message>
+    <message>
+        <source>Two of its tensors have the same name.</source>
+        <translation>Zwei ihrer Tensoren heißen gleich.</translation>
+    </message>
+    <message>
+        <source>Unlock the keychain and try again, or delete its entry {0} yourself.</source>
+        <translation>Den Schlüsselbund entsperren und noch einmal versuchen, oder seinen Eintrag {0} von Hand löschen.</translation>
+    </message>
+    <message>
+        <source>Unset HF_HUB_OFFLINE and start the program again. Installed models work all the same.</source>
+        <translation>HF_HUB_OFFLINE entfernen und das Programm neu starten. Installierte Modelle gehen auch so.</translation>
+    </message>
+    <message>
+        <source>Update the program, and try again.</source>
+        <translation>Das Programm aktualisieren und noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Wait, then try again.</source>
+        <translation>Warten, dann noch einmal versuchen.</translation>
+    </message>
+    <message>
+        <source>Wait, then try again. With a token, the hub allows more.</source>
+        <translation>Warten, dann noch einmal versuchen. Mit einem Token erlaubt der Hub mehr.</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Du</translation>
+    </message>
+    <message>
+        <source>Your account hasn&apos;t accepted the terms of {0}.</source>
+        <translation>Das Konto hat den Bedingungen von {0} noch nicht zugestimmt.</translation>
+    </message>
+    <message>
+        <source>a cache belongs to no message</source>
+        <translation>ein Cache gehört zu keiner Nachricht</translation>
+    </message>
+    <message>
+        <source>a file that only you can read ({0})</source>
+        <translation>einer Datei, die nur du lesen kannst ({0})</translation>
+    </message>
+    <message>
+        <source>a part hasn&apos;t the size that the manifest says</source>
+        <translation>ein Teil hat nicht die Größe, die das Manifest nennt</translation>
+    </message>
+    <message>
+        <source>a part is larger than it may be</source>
+        <translation>ein Teil ist größer, als er sein darf</translation>
+    </message>
+    <message>
+        <source>a part of it has another checksum than the manifest says: it is damaged</source>
+        <translation>ein Teil hat eine andere Prüfsumme, als das Manifest nennt: sie ist beschädigt</translation>
+    </message>
+    <message>
+        <source>a part of it is packed in a way that isn&apos;t known</source>
+        <translation>ein Teil ist auf unbekannte Art gepackt</translation>
+    </message>
+    <message>
+        <source>a sample isn&apos;t four values</source>
+        <translation>ein Messwert besteht nicht aus vier Zahlen</translation>
+    </message>
+    <message>
+        <source>a sliding window of {0} tokens: packed it would take no less</source>
+        <translation>ein gleitendes Fenster von {0} Token: gepackt wäre es nicht kleiner</translation>
+    </message>
+    <message>
+        <source>config.json in {0} can&apos;t be read.</source>
+        <translation>config.json in {0} ist nicht zu lesen.</translation>
+    </message>
+    <message>
+        <source>config.json in {0} isn&apos;t an object.</source>
+        <translation>config.json in {0} ist kein Objekt.</translation>
+    </message>
+    <message>
+        <source>config.json is missing from {0}.</source>
+        <translation>In {0} fehlt config.json.</translation>
+    </message>
+    <message>
+        <source>cut at the limit of tokens</source>
+        <translation>an der Längengrenze beendet</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>gescheitert</translation>
+    </message>
+    <message>
+        <source>it has no manifest that can be read</source>
+        <translation>sie hat kein lesbares Manifest</translation>
+    </message>
+    <message>
+        <source>it holds something that doesn&apos;t belong there</source>
+        <translation>sie enthält etwas, das nicht hineingehört</translation>
+    </message>
+    <message>
+        <source>it holds something that is no file</source>
+        <translation>sie enthält etwas, das keine Datei ist</translation>
+    </message>
+    <message>
+        <source>it holds too many parts, or one twice</source>
+        <translation>sie enthält zu viele Teile oder einen zweimal</translation>
+    </message>
+    <message>
+        <source>it holds too many values</source>
+        <translation>sie enthält zu viele Werte</translation>
+    </message>
+    <message>
+        <source>it is damaged</source>
+        <translation>er ist beschädigt</translation>
+    </message>
+    <message>
+        <source>it is damaged or no {0} file ({1})</source>
+        <translation>sie ist beschädigt oder keine {0}-Datei ({1})</translation>
+    </message>
+    <message>
+        <source>it is larger than the room for saved caches</source>
+        <translation>er ist größer als der Platz für gespeicherte Caches</translation>
+    </message>
+    <message>
+        <source>it is nested too deep</source>
+        <translation>sie ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>it isn&apos;t a conversation that this program wrote</source>
+        <translation>dieses Programm hat sie nicht geschrieben</translation>
+    </message>
+    <message>
+        <source>it isn&apos;t readable JSON ({0})</source>
+        <translation>sie ist kein lesbares JSON ({0})</translation>
+    </message>
+    <message>
+        <source>it isn&apos;t there</source>
+        <translation>nicht vorhanden</translation>
+    </message>
+    <message>
+        <source>it takes longer than {0} s</source>
+        <translation>sie braucht länger als {0} s</translation>
+    </message>
+    <message>
+        <source>it takes {0}, and all saved caches together may take {1}</source>
+        <translation>er braucht {0}, und alle gespeicherten Caches zusammen dürfen {1} belegen</translation>
+    </message>
+    <message>
+        <source>it was made by another model or another version of this program</source>
+        <translation>er stammt von einem anderen Modell oder einer anderen Version dieses Programms</translation>
+    </message>
+    <message>
+        <source>it was made by another model than the one that is loaded</source>
+        <translation>er stammt von einem anderen Modell als dem geladenen</translation>
+    </message>
+    <message>
+        <source>it writes nothing</source>
+        <translation>sie schreibt nichts</translation>
+    </message>
+    <message>
+        <source>its attention doesn&apos;t go through mlx-lm&apos;s shared function</source>
+        <translation>ihre Attention läuft nicht über mlx-lms gemeinsame Funktion</translation>
+    </message>
+    <message>
+        <source>its checksum is another one</source>
+        <translation>ihre Prüfsumme ist eine andere</translation>
+    </message>
+    <message>
+        <source>its list of parts is too long</source>
+        <translation>ihre Liste der Teile ist zu lang</translation>
+    </message>
+    <message>
+        <source>its manifest doesn&apos;t name what is in it</source>
+        <translation>ihr Manifest nennt nicht, was sie enthält</translation>
+    </message>
+    <message>
+        <source>its manifest doesn&apos;t say what each cache is</source>
+        <translation>ihr Manifest sagt nicht, was jeder Cache ist</translation>
+    </message>
+    <message>
+        <source>its manifest or its text is missing</source>
+        <translation>ihr Manifest oder ihr Text fehlt</translation>
+    </message>
+    <message>
+        <source>its manifest&apos;s “{0}” can&apos;t be read</source>
+        <translation>„{0}“ in ihrem Manifest ist nicht zu lesen</translation>
+    </message>
+    <message>
+        <source>its text is too long</source>
+        <translation>ihr Text ist zu lang</translation>
+    </message>
+    <message>
+        <source>its {0} is of a kind that stays raw</source>
+        <translation>ihr {0} ist von einer Art, die unkomprimiert bleibt</translation>
+    </message>
+    <message>
+        <source>keeps a recurrent state, no keys and values</source>
+        <translation>hält einen rekurrenten Zustand, keine Keys und Values</translation>
+    </message>
+    <message>
+        <source>keys stay uniform: half of {0} channels can&apos;t be rotated</source>
+        <translation>Keys bleiben einheitlich: die Hälfte von {0} Kanälen lässt sich nicht rotieren</translation>
+    </message>
+    <message>
+        <source>keys stay uniform: their channels matter too much alike</source>
+        <translation>Keys bleiben einheitlich: ihre Kanäle sind fast gleich wichtig</translation>
+    </message>
+    <message>
+        <source>keys stay uniform: too little is known of keys and queries</source>
+        <translation>Keys bleiben einheitlich: über Keys und Queries ist zu wenig bekannt</translation>
+    </message>
+    <message>
+        <source>mlx-lm can&apos;t build a model from its config.json.</source>
+        <translation>Aus seiner config.json kann mlx-lm kein Modell bauen.</translation>
+    </message>
+    <message>
+        <source>mlx-lm isn&apos;t installed.</source>
+        <translation>mlx-lm ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>more came than the hub has listed</source>
+        <translation>es kam mehr an, als der Hub nennt</translation>
+    </message>
+    <message>
+        <source>multi-head latent attention: the latents stay raw</source>
+        <translation>Multi-Head Latent Attention: die Latents bleiben unkomprimiert</translation>
+    </message>
+    <message>
+        <source>no model is loaded that could take it</source>
+        <translation>kein Modell ist geladen, das ihn nehmen könnte</translation>
+    </message>
+    <message>
+        <source>numba can&apos;t be used ({0}): decode attention runs on the slower reference backend.</source>
+        <translation>numba ist nicht nutzbar ({0}): Die Antworten entstehen mit dem langsameren Referenz-Backend.</translation>
+    </message>
+    <message>
+        <source>numba isn&apos;t installed: decode attention runs on the slower reference backend.</source>
+        <translation>numba ist nicht installiert: Die Antworten entstehen mit dem langsameren Referenz-Backend.</translation>
+    </message>
+    <message>
+        <source>one cache of several ({0}): stays raw</source>
+        <translation>ein Cache aus mehreren ({0}): bleibt unkomprimiert</translation>
+    </message>
+    <message>
+        <source>pip was stopped</source>
+        <translation>pip wurde angehalten</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>angehalten</translation>
+    </message>
+    <message>
+        <source>the connection ended early</source>
+        <translation>die Verbindung endete zu früh</translation>
+    </message>
+    <message>
+        <source>the disk is full</source>
+        <translation>die Platte ist voll</translation>
+    </message>
+    <message>
+        <source>the disk is write-protected</source>
+        <translation>die Platte ist schreibgeschützt</translation>
+    </message>
+    <message>
+        <source>the environment variable HF_TOKEN</source>
+        <translation>der Umgebungsvariablen HF_TOKEN</translation>
+    </message>
+    <message>
+        <source>the file</source>
+        <translation>der Datei</translation>
+    </message>
+    <message>
+        <source>the message before {0} isn&apos;t written before it</source>
+        <translation>die Nachricht vor {0} steht nicht vor ihr</translation>
+    </message>
+    <message>
+        <source>the model changes its keys and values between cache and attention</source>
+        <translation>das Modell ändert Keys und Values zwischen Cache und Attention</translation>
+    </message>
+    <message>
+        <source>the place where `hf auth login` puts it</source>
+        <translation>der Ablage von `hf auth login`</translation>
+    </message>
+    <message>
+        <source>the server&apos;s Content-Range makes no sense</source>
+        <translation>der Content-Range des Servers ergibt keinen Sinn</translation>
+    </message>
+    <message>
+        <source>the server&apos;s file has {0} bytes instead of {1}</source>
+        <translation>die Datei des Servers hat {0} statt {1} Bytes</translation>
+    </message>
+    <message>
+        <source>the server&apos;s file is shorter</source>
+        <translation>die Datei des Servers ist kürzer</translation>
+    </message>
+    <message>
+        <source>the system&apos;s keychain</source>
+        <translation>dem Schlüsselbund des Systems</translation>
+    </message>
+    <message>
+        <source>there was no time for it</source>
+        <translation>dafür war keine Zeit</translation>
+    </message>
+    <message>
+        <source>two messages are called {0}</source>
+        <translation>zwei Nachrichten heißen {0}</translation>
+    </message>
+    <message>
+        <source>you have no permission for it</source>
+        <translation>die Berechtigung dafür fehlt</translation>
+    </message>
+    <message>
+        <source>{0} (as float32)</source>
+        <translation>{0} (als float32)</translation>
+    </message>
+    <message>
+        <source>{0} answered something that isn&apos;t the hub&apos;s.</source>
+        <translation>{0} antwortete etwas, das nicht vom Hub stammt.</translation>
+    </message>
+    <message>
+        <source>{0} asks for an account, and no token is set.</source>
+        <translation>{0} verlangt ein Konto, und es ist kein Token gesetzt.</translation>
+    </message>
+    <message>
+        <source>{0} beside what other downloads will take</source>
+        <translation>{0} neben dem, was andere Downloads noch brauchen</translation>
+    </message>
+    <message>
+        <source>{0} came damaged twice ({1}). It was deleted; the other files are kept.</source>
+        <translation>{0} kam zweimal beschädigt an ({1}). Die Datei wurde gelöscht; die anderen bleiben.</translation>
+    </message>
+    <message>
+        <source>{0} can only be downloaded with an account that has accepted its terms, and no token is set.</source>
+        <translation>{0} lässt sich nur mit einem Konto herunterladen, das den Bedingungen zugestimmt hat, und es ist kein Token gesetzt.</translation>
+    </message>
+    <message>
+        <source>{0} can&apos;t be imported: {1}. Nothing was imported.</source>
+        <translation>{0} lässt sich nicht importieren: {1}. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>{0} can&apos;t be reached.</source>
+        <translation>{0} ist nicht erreichbar.</translation>
+    </message>
+    <message>
+        <source>{0} can&apos;t be read: {1}.</source>
+        <translation>{0} ist nicht zu lesen: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} can&apos;t run here. {1} Its weights weren&apos;t downloaded.</source>
+        <translation>{0} läuft hier nicht. {1} Seine Gewichte wurden nicht heruntergeladen.</translation>
+    </message>
+    <message>
+        <source>{0} couldn&apos;t be deleted: {1}. All of it is still there.</source>
+        <translation>{0} konnte nicht gelöscht werden: {1}. Alles davon ist noch da.</translation>
+    </message>
+    <message>
+        <source>{0} didn&apos;t answer in time.</source>
+        <translation>{0} hat nicht rechtzeitig geantwortet.</translation>
+    </message>
+    <message>
+        <source>{0} exists already and was left as it is.</source>
+        <translation>{0} gibt es schon und blieb, wie es ist.</translation>
+    </message>
+    <message>
+        <source>{0} has become shorter while it was read.</source>
+        <translation>{0} wurde kürzer, während es gelesen wurde.</translation>
+    </message>
+    <message>
+        <source>{0} heads of {1} over {2} key/value heads can&apos;t be a {3}.</source>
+        <translation>{0} Heads zu {1} über {2} Key/Value-Heads gibt es bei einem {3} nicht.</translation>
+    </message>
+    <message>
+        <source>{0} in {1} can&apos;t be used.</source>
+        <translation>{0} in {1} ist nicht brauchbar.</translation>
+    </message>
+    <message>
+        <source>{0} is a folder of your own.</source>
+        <translation>{0} ist ein eigener Ordner.</translation>
+    </message>
+    <message>
+        <source>{0} is cut short or damaged.</source>
+        <translation>{0} ist abgeschnitten oder beschädigt.</translation>
+    </message>
+    <message>
+        <source>{0} is deleted, but for files that stayed in {1}: {2}.</source>
+        <translation>{0} ist gelöscht, bis auf Dateien, die in {1} blieben: {2}.</translation>
+    </message>
+    <message>
+        <source>{0} is empty.</source>
+        <translation>{0} ist leer.</translation>
+    </message>
+    <message>
+        <source>{0} is no file.</source>
+        <translation>{0} ist keine Datei.</translation>
+    </message>
+    <message>
+        <source>{0} is no file. Nothing was imported.</source>
+        <translation>{0} ist keine Datei. Nichts wurde importiert.</translation>
+    </message>
+    <message>
+        <source>{0} is too large: text files up to {1} MB can be attached.</source>
+        <translation>{0} ist zu groß: Anhängen lassen sich Textdateien bis {1} MB.</translation>
+    </message>
+    <message>
+        <source>{0} isn&apos;t a text file.</source>
+        <translation>{0} ist keine Textdatei.</translation>
+    </message>
+    <message>
+        <source>{0} isn&apos;t an object</source>
+        <translation>{0} ist kein Objekt</translation>
+    </message>
+    <message>
+        <source>{0} isn&apos;t as the hub has it.</source>
+        <translation>{0} ist nicht so, wie der Hub es hat.</translation>
+    </message>
+    <message>
+        <source>{0} lacks tensors that the index says it holds, first {1}.</source>
+        <translation>In {0} fehlen Tensoren, die der Index nennt, zuerst {1}.</translation>
+    </message>
+    <message>
+        <source>{0} of its {1} weight files aren&apos;t on the hub.</source>
+        <translation>{0} seiner {1} Gewichtsdateien sind nicht auf dem Hub.</translation>
+    </message>
+    <message>
+        <source>{0} of {1} layers stay uncompressed: {2}</source>
+        <translation>{0} von {1} Schichten bleiben unkomprimiert: {2}</translation>
+    </message>
+    <message>
+        <source>{0} of {1} weight files are missing, first {2}.</source>
+        <translation>{0} von {1} Gewichtsdateien fehlen, zuerst {2}.</translation>
+    </message>
+    <message>
+        <source>{0} wasn&apos;t loaded: with {2} tokens of conversation under {4} it takes {1}, and {3} of memory are free.</source>
+        <translation>{0} wurde nicht geladen: Mit {2} Token Unterhaltung unter {4} braucht es {1}, und {3} Speicher sind frei.</translation>
+    </message>
+    <message>
+        <source>{0} wasn&apos;t loaded: with {2} uncompressed tokens of conversation it takes {1}, and {3} of memory are free.</source>
+        <translation>{0} wurde nicht geladen: Mit {2} unkomprimierten Token Unterhaltung braucht es {1}, und {3} Speicher sind frei.</translation>
+    </message>
+    <message>
+        <source>“{0}” can&apos;t be exported to {1}: {2}. Nothing was written.</source>
+        <translation>„{0}“ lässt sich nicht nach {1} exportieren: {2}. Nichts wurde geschrieben.</translation>
+    </message>
+    <message>
+        <source>“{0}” has more than {1} entries</source>
+        <translation>„{0}“ hat mehr als {1} Einträge</translation>
+    </message>
+    <message>
+        <source>“{0}” in {1} is no time</source>
+        <translation>„{0}“ in {1} ist keine Zeit</translation>
+    </message>
+    <message>
+        <source>“{0}” in {1} is {2}</source>
+        <translation>„{0}“ in {1} ist {2}</translation>
+    </message>
+    <message>
+        <source>“{0}” is missing</source>
+        <translation>„{0}“ fehlt</translation>
+    </message>
+    <message>
+        <source>“{0}” isn&apos;t a name of a model on the hub.</source>
+        <translation>„{0}“ ist kein Name eines Modells auf dem Hub.</translation>
     </message>
 </context>
 <context>

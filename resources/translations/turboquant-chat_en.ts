@@ -39,6 +39,16 @@
     </message>
 </context>
 <context>
+    <name>Discarding</name>
+    <message numerus="yes">
+        <source>%n cache(s) were discarded. The text is kept.</source>
+        <translation>
+            <numerusform>%n cache was discarded. The text is kept.</numerusform>
+            <numerusform>%n caches were discarded. The text is kept.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>DownloadNews</name>
     <message numerus="yes">
         <source>{0} and {1} more are downloaded and verified.</source>
@@ -88,10 +98,10 @@
 <context>
     <name>ModelsPage</name>
     <message numerus="yes">
-        <source>after %n minutes</source>
+        <source>After %n minutes</source>
         <translation>
-            <numerusform>after %n minute</numerusform>
-            <numerusform>after %n minutes</numerusform>
+            <numerusform>After %n minute</numerusform>
+            <numerusform>After %n minutes</numerusform>
         </translation>
     </message>
 </context>

@@ -182,7 +182,7 @@ def test_what_cannot_be_deleted_is_said(own: Path, cache: Path, monkeypatch: pyt
     model = listed(own, cache / "none")["tiny"]
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", refuse)
-        with pytest.raises(AppError, match=r"tiny couldn't be deleted: Permission denied.+still there"):
+        with pytest.raises(AppError, match=r"tiny couldn't be deleted: you have no permission.+still there"):
             models.delete(model)
     assert listed(own, cache / "none")["tiny"].state == "complete"
     with monkeypatch.context() as patch:

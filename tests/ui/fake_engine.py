@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -94,7 +95,7 @@ class FakeEngine(QObject):
         self.reply = reply or (lambda prompt: f"You said *{prompt}*.")
         self.context = context
         self.fail_next: AppError | None = None
-        self.reject_snapshots = ""
+        self.reject_snapshots: Literal["", "damaged", "another", "failed"] = ""
         self.refuse_caches = ""  # why an imported cache isn't taken
         self.packed: tuple[ev.PackedFile, ...] = ()  # the files of any conversation
         self.model_error: AppError | None = None
@@ -228,7 +229,7 @@ class FakeEngine(QObject):
     def _open(self, command: ev.OpenConversation) -> Iterator[ev.Event]:
         name = command.conversation_id
         if self.reject_snapshots:
-            yield ev.SnapshotRejected(name, self.reject_snapshots)
+            yield ev.SnapshotRejected(name, "a checksum", self.reject_snapshots)
         elif name not in self.caches and name in self.snapshots:
             scheme, tokens = self.caches[name] = self.snapshots[name]
             yield ev.SnapshotLoaded(name, cache_bytes(scheme, tokens) + 4096, 0.03, tokens, scheme, cache_file(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
@@ -440,7 +441,7 @@ def test_a_switch_is_marked_in_text_and_chart(bench: Bench) -> None:
     bench.pick("turbo3")
     assert "rebuilt in" in bench.dividers()[-1]
     bench.pick("turbo2")
-    assert "requantised in" in bench.dividers()[-1]
+    assert "compressed further in" in bench.dividers()[-1]
 
 
 def test_a_switch_while_generating_waits_for_the_end(bench: Bench) -> None:
@@ -564,8 +565,8 @@ def test_while_nothing_is_packed_no_saving_is_claimed(bench: Bench) -> None:
     bench.say("Hello there")
     picker = bench.panel.picker
     tokens = bench.panel.chart.history.last_tokens()
-    assert picker.saving(picker.currentData()) == (f"all {tokens} tokens still raw", "raw")
-    assert bench.panel.uncompressed.text() == f"all {tokens} tokens still raw"
+    assert picker.saving(picker.currentData()) == (f"all {tokens} tokens still uncompressed", "raw")
+    assert bench.panel.uncompressed.text() == f"all {tokens} tokens still uncompressed"
     bench.say("word " * 200)
     assert picker.saving(picker.currentData())[1] == "measured"
 
@@ -783,7 +784,7 @@ def test_the_panel_shows_what_was_measured(bench: Bench) -> None:
     assert bench.panel.value("context") == f"{tokens:,} of 8,192"
     assert bench.panel.value("speed") == "42.3 tok/s"
     assert bench.panel.engagement.headline.text() == "30 of 30 layers turbo4"
-    assert bench.panel.engagement.detail.text() == "4 first tokens and 36 pending stay raw"
+    assert bench.panel.engagement.detail.text() == "The first 4 and the newest 36 tokens are uncompressed"
     assert bench.composer.note == f"Context {tokens:,} of 8,192"
 
 
@@ -1063,17 +1064,19 @@ def test_a_reply_ends_on_a_full_disk_and_is_written_when_there_is_room(bench: Be
 # ---------------------------------------------------------------- models and notices
 
 
-def test_a_rejected_snapshot_is_told_and_the_text_is_whole(start: Start) -> None:
+@pytest.mark.parametrize(("cause", "told"), [("damaged", ["damaged and is removed"]), ("another", [])])
+def test_a_damaged_snapshot_is_told_and_one_of_another_model_is_not(start: Start, cause: Any, told: list[str]) -> None:
     bench = start()
     bench.say("Hello")
     bench.close()
     engine = FakeEngine()
-    engine.reject_snapshots = "the file is damaged"
+    engine.reject_snapshots = cause
     again = start(engine)
     again.chat.open(again.chat.newest())
     again.rest()
-    (notice,) = again.window.notices.texts()
-    assert "the file is damaged. The text is whole" in notice
+    notices = again.window.notices.texts()
+    assert len(notices) == len(told)
+    assert all(words in notice for words, notice in zip(told, notices, strict=True))
     assert again.said() == ["Hello"]
 
 

@@ -178,7 +178,7 @@ def test_pinned_ones_stand_first(bench: Bench) -> None:
         return [str(model.data(model.index(row))) for row in range(model.rowCount())]
 
     assert rows() == ["Pinned", "One", "Today", "Three", "Two"]
-    assert bench.window.actions_.pin.text() == "Take off the top"
+    assert bench.window.actions_.pin.text() == "Unpin"
     bench.window.actions_.pin.trigger()
     assert rows()[0] == "Today"
     assert bench.window.actions_.pin.text() == "Pin to the top"

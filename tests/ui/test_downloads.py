@@ -263,7 +263,7 @@ def test_how_long_a_model_may_lie_idle_is_kept_and_told(start: Start) -> None:
     account(bench)
     assert bench.engine.idle_unload_s == 0
     idle = bench.window.configuring.window.models.idle  # type: ignore[union-attr]
-    assert idle.currentText() == "never"
+    assert idle.currentText() == "Never"
     idle.setCurrentIndex(idle.findData(15))
     idle.activated.emit(idle.currentIndex())
     assert bench.engine.idle_unload_s == 900

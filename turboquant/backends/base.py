@@ -13,6 +13,7 @@ from turboquant.backends.cpu_kernels import prebuilt
 from turboquant.backends.reference import ReferenceBackend
 from turboquant.codec import Codec, Packed
 from turboquant.errors import TurboQuantError
+from turboquant.reasons import Reason
 from turboquant.segments import Stretches
 from turboquant.split import AnyCodec
 
@@ -90,12 +91,14 @@ def choose() -> Backend:
 def _numba() -> Backend:
     if prebuilt.library_path() is None and importlib.util.find_spec("numba") is None:
         fallback = ReferenceBackend()
-        fallback.notice = "numba isn't installed: decode attention runs on the slower reference backend."
+        fallback.notice = Reason("numba isn't installed: decode attention runs on the slower reference backend.")
         return fallback
     try:
         from turboquant.backends.cpu import NumbaBackend
     except ImportError as error:
         fallback = ReferenceBackend()
-        fallback.notice = f"numba can't be used ({error}): decode attention runs on the slower reference backend."
+        fallback.notice = Reason(
+            "numba can't be used ({0}): decode attention runs on the slower reference backend.", error
+        )
         return fallback
     return NumbaBackend()

@@ -17,6 +17,7 @@ from turboquant.backends.verified import Verified
 from turboquant.codec import MAX_NORM, Codec, Packed
 from turboquant.kernels import constants, specs
 from turboquant.kernels.specs import Kernel, Launch
+from turboquant.reasons import Reason
 from turboquant.segments import PackedBuffer, Stretches
 from turboquant.split import AnyCodec
 
@@ -354,9 +355,11 @@ class GpuBackend(ReferenceBackend):
             if found <= limit:
                 self._verified.add(name)
                 return result
-            why = f"it differs from the reference by {found:.2g}, more than {limit:.2g}"
+            why = f"{found:.2g} > {limit:.2g}"
         self._refused.add(name)
-        self.notice = f"The GPU kernel {name} doesn't serve here ({why}). The slower reference runs in its place."
+        self.notice = Reason(
+            "The GPU kernel {0} doesn't serve here ({1}). The slower reference runs in its place.", name, why
+        )
         return expected
 
 

@@ -181,10 +181,17 @@ class CacheView(QObject):
             self._panel.show_saved(files, loaded=conversation_id in self._loaded)
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
-        words = self.tr(
-            "The saved cache of this conversation can't be used: {0} The text is whole; the next reply rebuilds it."
-        )
-        self._notices.show_notice(words.format(event.reason.rstrip(".") + "."))
+        """A sound file of another model or scheme is no news: the next reply says that it reads the conversation."""
+        if event.cause == "damaged":
+            self._notices.show_notice(
+                self.tr(
+                    "The saved cache of this conversation was damaged and is removed. The text is complete; the next "
+                    "reply reads it again."
+                )
+            )
+        elif event.cause == "failed":
+            words = self.tr("The saved cache of this conversation wasn't loaded: {0}")
+            self._notices.show_notice(words.format(event.reason))
 
     def snapshot_not_saved(self, event: ev.SnapshotNotSaved) -> None:
         if event.at_end or event.reason in self._told_not_saved:

@@ -125,9 +125,9 @@ class ChatItems(QObject):
 
     def divider(self, switch: Switch | ev.SchemeSwitched) -> Divider:
         ways = {
-            "encoded": (self.tr("in {0}"), self.tr("Encoded from what the cache still held exactly.")),
+            "encoded": (self.tr("in {0}"), self.tr("Compressed from what the cache still held uncompressed.")),
             "requantised": (
-                self.tr("requantised in {0}"),
+                self.tr("compressed further in {0}"),
                 self.tr("Made from data that was compressed before: a little less exact than a rebuild."),
             ),
             "rebuilt": (self.tr("rebuilt in {0}"), self.tr("The model has read the transcript again.")),

@@ -41,7 +41,7 @@ class Chip(QWidget):
         self._figures = small_label("", self)
         self.remove = QToolButton(self)
         self.remove.setProperty("role", "quiet")
-        self.remove.setToolTip(formats.tip(self.tr("Take {0} away").format(attachment.name)))
+        self.remove.setToolTip(formats.tip(self.tr("Remove {0}").format(attachment.name)))
         self.remove.setAccessibleName(self.remove.toolTip())
         self.remove.clicked.connect(self.removed)
         for part in (self._icon, name, self._figures, self.remove):
@@ -69,7 +69,7 @@ class Chip(QWidget):
         menu = QMenu(self)
         into = menu.addAction(self.tr("Put it into the text"), self.wanted_as_text.emit)
         into.setEnabled(len(self.attachment.text) <= MOST_IN_TEXT)
-        menu.addAction(self.tr("Take it away"), self.removed.emit)
+        menu.addAction(self.tr("Remove"), self.removed.emit)
         return menu
 
     def on_menu(self, place: QPoint) -> None:

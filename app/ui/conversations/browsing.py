@@ -64,7 +64,7 @@ class Browsing(QObject):
         current = next((c for c in conversations if c.id == self._chat.current), None)
         self._pinned = current is not None and current.pinned
         self._others = len(conversations) > (current is not None)
-        self._actions.pin.setText(self.tr("Take off the top") if self._pinned else self.tr("Pin to the top"))
+        self._actions.pin.setText(self.tr("Unpin") if self._pinned else self.tr("Pin to the top"))
         self._allow()
         self._follow_timer.start()
         self.titled.emit(current.title if current else "")

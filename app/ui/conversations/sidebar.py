@@ -179,7 +179,7 @@ class Sidebar(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("Rename"), partial(self._rename, str(chosen)))
         menu.addAction(
-            self.tr("Take off the top") if pinned else self.tr("Pin to the top"),
+            self.tr("Unpin") if pinned else self.tr("Pin to the top"),
             partial(self.pin_requested.emit, str(chosen), not pinned),
         )
         self.menu_opened.emit(menu, str(chosen))

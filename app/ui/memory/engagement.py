@@ -70,7 +70,9 @@ class Engagement(QWidget):
             if all_raw(sample) and sample.scheme != "none":
                 self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
             elif sample.scheme == "none":
-                self.headline.setText(self.tr("{0} layers kept in fp16").format(formats.count(sample.layers_total)))
+                self.headline.setText(
+                    self.tr("{0} layers stay uncompressed").format(formats.count(sample.layers_total))
+                )
             else:
                 self.headline.setText(
                     self.tr("{0} of {1} layers {2}").format(
@@ -107,10 +109,10 @@ class Engagement(QWidget):
         if sample.scheme == "none" or not sample.raw_tokens:
             return []
         if all_raw(sample):
-            return [self.tr("All {0} tokens are still raw").format(formats.count(sample.raw_tokens))]
+            return [self.tr("All {0} tokens are still uncompressed").format(formats.count(sample.raw_tokens))]
         first = min(FIRST_TOKENS, sample.raw_tokens)
         return [
-            self.tr("{0} first tokens and {1} pending stay raw").format(
+            self.tr("The first {0} and the newest {1} tokens are uncompressed").format(
                 formats.count(first), formats.count(sample.raw_tokens - first)
             )
         ]

@@ -20,7 +20,7 @@ from app.ui.shared import formats, theme
 # Fewer tokens than this stay raw even at rest: nothing fills a block beside the first and the newest ones.
 SHORT_TOKENS = 100
 LABEL_SCALE = 0.8
-HEIGHT = 268
+HEIGHT = 272
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class MemoryChart(QWidget):
         left = metrics.horizontalAdvance("000") + 8
         right = QFontMetricsF(theme.font(LABEL_SCALE, bold=True)).horizontalAdvance("turbo4v2") + 13
         top = metrics.height() + 6 + (2 * metrics.height() + 8 if self.history.markers else 0)
-        bottom = 2 * metrics.height() + 10
+        bottom = 2 * metrics.height() + 14
         plot = QRectF(left, top, self.width() - left - right, self.height() - top - bottom)
         end = axis_end(max((p.tokens for p in self.history.points), default=0))
         highest = max((p.used_bytes for p in self.history.points), default=0)
@@ -175,9 +175,9 @@ class MemoryChart(QWidget):
             width = metrics.horizontalAdvance(words)
             left = scale.x(value) - width / 2
             painter.drawText(QPointF(left, plot.bottom() + height + 2), words)
-        row = QRectF(plot.left(), plot.bottom() + height + 2 - metrics.ascent(), self.width() - plot.left(), height)
+        row = QRectF(plot.left(), plot.bottom() + height + 2 - metrics.ascent(), self.width() - plot.left() - 4, height)
         painter.drawText(row, Qt.AlignmentFlag.AlignRight, self.tr("tokens"))
-        self._paint_legend(painter, QPointF(plot.left(), plot.bottom() + 2 * height + 8))
+        self._paint_legend(painter, QPointF(plot.left(), plot.bottom() + 2 * height + 5))
 
     def _paint_legend(self, painter: QPainter, place: QPointF) -> None:
         """What solid and dashed lines are."""
@@ -315,7 +315,11 @@ class MemoryChart(QWidget):
         heads = [self.tr("{0} tokens", "", point.tokens).format(formats.count(point.tokens))]
         if self.history.is_raw(point):
             reading = point.tokens >= SHORT_TOKENS
-            heads.append(self.tr("raw while reading the prompt") if reading else self.tr("all tokens still raw"))
+            heads.append(
+                self.tr("uncompressed while the prompt is read")
+                if reading
+                else self.tr("all tokens still uncompressed")
+            )
         for change in self.history.markers:
             if abs(scale.x(change.tokens) - place.x()) < 5:
                 heads += self._marker_words(change)

@@ -103,7 +103,7 @@ class MemoryPanel(QScrollArea):
             ),
             (
                 "peak",
-                self.tr("Prefill peak"),
+                self.tr("Peak while reading"),
                 self.tr("The most that MLX held while the last prompt was read (above what it held afterwards)"),
             ),
         ):
@@ -161,7 +161,7 @@ class MemoryPanel(QScrollArea):
         self._set("allocated", formats.data_size(sample.allocated_bytes))
         raw_tokens = sample.tokens if all_raw(sample) and sample.scheme != "none" else 0
         if raw_tokens:
-            self.uncompressed.setText(self.tr("all {0} tokens still raw").format(formats.count(raw_tokens)))
+            self.uncompressed.setText(self.tr("all {0} tokens still uncompressed").format(formats.count(raw_tokens)))
         elif sample.scheme == "none":
             self.uncompressed.setText(self.tr("uncompressed"))
         else:

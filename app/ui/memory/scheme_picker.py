@@ -85,7 +85,7 @@ class SchemePicker(QComboBox):
     def saving(self, option: SchemeOption) -> tuple[str, Source]:
         """(fp16's bytes over this scheme's in words, where that comes from)."""
         if option.name == self._current and self._raw_tokens:
-            return self.tr("all {0} tokens still raw").format(formats.count(self._raw_tokens)), "raw"
+            return self.tr("all {0} tokens still uncompressed").format(formats.count(self._raw_tokens)), "raw"
         if option.name == self._current and self._measured:
             return self.tr("{0} measured").format(formats.ratio(self._measured)), "measured"
         return self.tr("{0} predicted").format(formats.ratio(option.ratio)), "predicted"

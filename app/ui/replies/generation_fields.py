@@ -201,7 +201,7 @@ class TextField(Field):
         return str(value or "")
 
     def _limit(self) -> str:
-        return self.tr("That is too long; what was there before holds.")
+        return self.tr("That is too long; nothing was changed.")
 
 
 class StopsField(TextField):
@@ -216,7 +216,7 @@ class StopsField(TextField):
         return "\n".join(stop.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") for stop in value)
 
     def _limit(self) -> str:
-        words = self.tr("At most {0} strings of {1} letters; what was there before holds.")
+        words = self.tr("At most {0} strings of {1} letters; nothing was changed.")
         return words.format(generation.STOPS_MOST, generation.STOP_LETTERS)
 
 
@@ -248,7 +248,7 @@ class SeedField(Field):
             self.chosen.emit(self.name, value)
         else:
             most = formats.count(int(generation.RANGES[self.name].most))
-            self._complain(self.tr("A whole number from 0 to {0}; what was there before holds.").format(most))
+            self._complain(self.tr("A whole number from 0 to {0}; nothing was changed.").format(most))
 
 
 class SwitchField(Field):

@@ -148,7 +148,7 @@ class GenerationPanel(Popover):
             TextField(
                 "system_prompt",
                 self.tr("System prompt"),
-                self.tr("Who the model is and how it answers. Another one makes it read the conversation again."),
+                self.tr("Who the model is and how it answers. After a change it reads the conversation again."),
                 4,
                 body,
             ),

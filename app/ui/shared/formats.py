@@ -7,6 +7,9 @@ import html
 from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 
+from app.words import bytes_unit as bytes_unit
+from app.words import size as data_size
+
 
 def locale() -> QLocale:
     """The system's locale; the "C" locale has no thousands separator, so it reads as English."""
@@ -25,28 +28,6 @@ def count(value: int) -> str:
 
 def decimal(value: float, decimals: int) -> str:
     return locale().toString(float(value), "f", decimals)  # type: ignore[call-overload]
-
-
-def bytes_unit(largest: float) -> tuple[float, str]:
-    """(divisor, unit) that suits values up to `largest`, for an axis whose ticks share one unit."""
-    for divisor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if largest >= divisor:
-            return divisor, unit
-    return 1.0, "B"
-
-
-def data_size(size_bytes: float) -> str:
-    """ "9.6 MB", "235 MB", "2.31 GB", "812 B"."""
-    # What would be rounded up to a thousand of a unit is written in the next one.
-    divisor, unit = bytes_unit(size_bytes * 1.0005)
-    value = size_bytes / divisor
-    if unit == "B":
-        decimals = 0
-    elif unit == "GB" and value < 10:
-        decimals = 2
-    else:
-        decimals = 1 if value < 99.95 else 0
-    return f"{decimal(value, decimals)} {unit}"
 
 
 def ratio(value: float) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from app import paths
+from app import paths, words
 from app.settings import Settings
+from app.ui.shared import formats
 
+CONTEXT = "below"  # in the translations: what app.words says
 SETTING = "language"  # empty: the system's
 NAMES = {"en": "English", "de": "Deutsch"}  # as each names itself
 
@@ -20,7 +23,8 @@ def chosen(settings: Settings) -> str:
 
 
 def install(app: QCoreApplication, code: str) -> None:
-    """Have the window speak `code`; empty: the first of the system's languages that it knows, else English.
+    """Have the window, and what lies below it, speak `code`; empty: the first of the system's languages that it knows,
+    else English.
 
     Numbers and dates follow it where it was chosen, else the system.
     """
@@ -39,3 +43,4 @@ def install(app: QCoreApplication, code: str) -> None:
             app.installTranslator(translator)
         elif language != "en":
             log.warning("%s isn't in %s", file, place)
+    words.speak(partial(QCoreApplication.translate, CONTEXT), formats.decimal)

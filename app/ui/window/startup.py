@@ -55,10 +55,11 @@ def open_window(model: str = "") -> tuple[MainWindow, EngineThread]:
     """
     from app.engine import starter
 
-    library, settings = Library(), Settings()
+    settings = Settings()
     app = QApplication.instance()
     assert app is not None
-    language.install(app, language.chosen(settings))
+    language.install(app, language.chosen(settings))  # before anything has something to say
+    library = Library()
     if model:
         settings.set("model", model)
     unfinished = WorkMarker(paths.snapshots_dir()).read()

@@ -216,7 +216,7 @@ logging.warning("kept")
 
 def test_a_log_that_cannot_be_written_is_said_and_hinders_nothing(turboquant_home: Path) -> None:
     (turboquant_home / "logs" / "turboquant-chat.log").mkdir(parents=True)
-    code = "import logging, app.log; print(app.log.start()); logging.warning('loud')"
+    code = "import logging, app.log; print(app.log.start()()); logging.warning('loud')"
     done = logged(code, turboquant_home, capture_output=True)
     assert b"can't be written" in done.stdout
     assert b"loud" in done.stderr

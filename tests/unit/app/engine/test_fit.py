@@ -138,11 +138,11 @@ def forecast(**changes: Any) -> fit.Forecast:
 @pytest.mark.parametrize(
     ("total", "available", "limit", "verdict", "words"),
     [
-        (4 * GB, 3 * GB, 3 * GB, "too large", "Too large for this machine: 4.5 GB of weights"),
-        (16 * GB, 2 * GB, 12 * GB, "tight", "when other programs give memory back: it takes at least 4.7 GB"),
+        (4 * GB, 3 * GB, 3 * GB, "too large", "Too large for this computer: the model and a short conversation take 4.67 GB"),
+        (16 * GB, 2 * GB, 12 * GB, "tight", "when other programs give memory back: it takes at least 4.67 GB"),
         (16 * GB, 5.25 * GB, 12 * GB, "tight", "short conversations"),
         (16 * GB, 12 * GB, 12 * GB, "fits", "without compression"),
-        (64 * GB, 60 * GB, 48 * GB, "fits", "up to 131,072 tokens even without compression"),
+        (64 * GB, 60 * GB, 48 * GB, "fits", "can reach 131,072 tokens even without compression"),
     ],
 )
 def test_the_verdict_says_numbers(total: float, available: float, limit: float, verdict: str, words: str) -> None:
@@ -153,7 +153,7 @@ def test_the_verdict_says_numbers(total: float, available: float, limit: float, 
 
 def test_weights_that_a_cpu_unpacks_are_called_so() -> None:
     found = fit.fit(fit.Forecast(LLAMA_8B, cpu=True), machine(64 * GB, 60 * GB, 48 * GB))
-    assert found.words.startswith("Fits: 32.1 GB of weights in float32"), "more than the download's 4.5 GB"
+    assert found.words.startswith("Fits: the model takes 32.1 GB (as float32)"), "more than the download's 4.5 GB"
 
 
 def test_lengths_and_schemes() -> None:
