@@ -157,7 +157,7 @@ def attention(
 # ---------------------------------------------------------------------- whole steps
 
 
-def steps(shape: Shape, schemes: Sequence[str], *, repeats: int = 3) -> list[Operation]:
+def steps(shape: Shape, schemes: Sequence[str], *, repeats: int = 3, statistic: Statistic = median) -> list[Operation]:
     """Whole decode steps: the mean over a block of tokens, so that each cache packs once. The caches grow meanwhile."""
     layers, scale, block = shape.layers, shape.head_dim**-0.5, Policy().block
     query, keys, values = _random(shape, layers, model_type())
@@ -195,7 +195,8 @@ def steps(shape: Shape, schemes: Sequence[str], *, repeats: int = 3) -> list[Ope
 
         return over_a_block(advance)
 
-    ms = _race({"mlx": mlx()} | {scheme: ours(scheme) for scheme in schemes}, layers * block, repeats, calls=1)
+    candidates = {"mlx": mlx()} | {scheme: ours(scheme) for scheme in schemes}
+    ms = _race(candidates, layers * block, repeats, statistic, calls=1)
     return [_operation("step", shape, scheme, ms[scheme], ms["mlx"]) for scheme in schemes]
 
 

@@ -32,8 +32,9 @@ class Calibration:
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
-        self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
-        self.observed = 0  # query tokens in it
+        self._query_power: mx.array | None = None
+        self._waiting: tuple[mx.array, ...] = ()  # queries that aren't in it yet, each (B, H, n, D)
+        self.observed = 0  # query tokens in both
         self.channel_scale: mx.array | None = None  # (B, H, D) float16
         self.channel_order: mx.array | None = None  # (B, H, D) uint16, see split.py
         self.offsets: mx.array | None = None  # (B, H, G, D) float16
@@ -44,12 +45,25 @@ class Calibration:
         if self.observed >= ENOUGH or not self.enabled or self.channel_scale is not None:
             return
         batch, _, length, dim = queries.shape
-        grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
-        power = mx.square(grouped).sum(axis=2)
-        self.query_power = power if self.query_power is None else self.query_power + power
+        self._waiting += (queries.reshape(batch, kv_heads, -1, dim),)
         self.observed += length
-        if length == 1 and self.observed % TOGETHER == 0:
-            mx.async_eval(self.query_power)
+        if length > 1 or len(self._waiting) >= TOGETHER:
+            power = self.query_power
+            if length == 1 and power is not None:
+                mx.async_eval(power)
+
+    @property
+    def query_power(self) -> mx.array | None:
+        """Sum of squares of the queries observed, (B, H, D) float32."""
+        if self._waiting:
+            power = mx.square(mx.concatenate(self._waiting, axis=2).astype(mx.float32)).sum(axis=2)
+            self._query_power = power if self._query_power is None else self._query_power + power
+            self._waiting = ()
+        return self._query_power
+
+    @query_power.setter
+    def query_power(self, power: mx.array | None) -> None:
+        self._query_power, self._waiting = power, ()
 
     def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:
         """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).
@@ -105,7 +119,8 @@ class Calibration:
 
     @property
     def nbytes(self) -> int:
-        return sum(a.nbytes for a in self.arrays())
+        held = self._query_power, *self._waiting, self.channel_scale, self.channel_order, self.offsets
+        return sum(a.nbytes for a in held if a is not None)
 
 
 def _power_around(mean: mx.array, keys: mx.array) -> mx.array:

@@ -30,7 +30,7 @@ class Generation:
         self.token = self._next(mx.array([[1]]))
         self.times: list[tuple[float, float, float]] = []  # seconds: build, submit, wait
         self.packed: list[bool] = []  # whether a step packed
-        self.prompts: list[float] = []  # seconds
+        self.prompts: list[tuple[float, float, float]] = []  # likewise
 
     def _next(self, token: mx.array) -> mx.array:
         return mx.argmax(self.model(token, cache=self.caches)[:, -1], axis=-1)[None]
@@ -53,8 +53,12 @@ class Generation:
 
     def prompt(self) -> None:
         begin = time.perf_counter()
-        mx.eval(self.model(PROMPT, cache=self.caches))
-        self.prompts.append(time.perf_counter() - begin)
+        logits = self.model(PROMPT, cache=self.caches)
+        built = time.perf_counter()
+        mx.async_eval(logits)
+        submitted = time.perf_counter()
+        mx.eval(logits)
+        self.prompts.append((built - begin, submitted - built, time.perf_counter() - submitted))
         for cache in self.caches:
             cache.trim(PROMPT.shape[1])
 
@@ -77,18 +81,21 @@ def main() -> None:
             for run in runs.values():
                 run.prompt()
         base = runs[bench_model.MLX_LM]
-        plain = np.array(base.times).sum(axis=1)
+        plain, prompt = np.array(base.times).sum(axis=1), np.median(np.array(base.prompts).sum(axis=1))
         for name, run in runs.items():
-            times, packed = np.array(run.times), np.array(run.packed)
-            whole, parts = times.sum(axis=1), np.median(times, axis=0) * 1e6
-            prompt = float(np.median(run.prompts))
+            times, packed, prompts = np.array(run.times), np.array(run.packed), np.array(run.prompts)
+            whole = times.sum(axis=1)
             print(
                 f"{tokens} tokens, {name}: {1 / whole.mean():.1f} tokens/s, x{plain.mean() / whole.mean():.3f}, "
-                f"of the median x{np.median(plain) / np.median(whole):.3f}; build, submit, wait {parts.round()} us; "
-                f"packing {(whole[packed] * 1e3).round(1)} ms; a prompt {prompt * 1e3:.1f} ms, "
-                f"x{prompt / np.median(base.prompts):.2f}",
+                f"of the median x{np.median(plain) / np.median(whole):.3f}; {_parts(times)} ms; "
+                f"packing {(whole[packed] * 1e3).round(1)} ms; "
+                f"a prompt x{np.median(prompts.sum(axis=1)) / prompt:.2f}; {_parts(prompts)} ms",
                 flush=True,
             )
+
+
+def _parts(times: np.ndarray) -> str:
+    return "build, submit, wait " + ", ".join(f"{part:.2f}" for part in np.median(times, axis=0) * 1e3)
 
 
 if __name__ == "__main__":

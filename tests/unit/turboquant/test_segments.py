@@ -91,3 +91,17 @@ def test_queries_are_observed_until_enough_are_known() -> None:
     assert calibration.query_power is not None
     want = np.square(np.array(queries)).reshape(1, 2, 2, 8).sum(axis=2) * ENOUGH
     assert np.allclose(np.array(calibration.query_power), want, rtol=1e-4)
+
+
+def test_a_copy_observes_for_itself() -> None:
+    """Queries that wait to be summed belong to the copy that saw them."""
+    first = Calibration()
+    steps = [normal(1, 4, 1, 8, seed=seed) for seed in range(3)]
+    first.observe(steps[0], 2)
+    second = copy.copy(first)
+    first.observe(steps[1], 2)
+    second.observe(steps[2], 2)
+    for found, seen in ((first, steps[:2]), (second, steps[::2])):
+        want = sum(np.square(np.array(q)).reshape(1, 2, 2, 8).sum(axis=2) for q in seen)
+        assert np.allclose(np.array(found.query_power), want, rtol=1e-5)
+        assert found.observed == 2
