@@ -21,7 +21,7 @@ from typing import Any
 from app import thinking
 from app.errors import AppError
 from app.events import ChatMessage, Generate, GenerationParams, OpenConversation, SwitchScheme
-from app.words import number, say
+from app.words import say
 
 log = logging.getLogger(__name__)
 
@@ -232,7 +232,7 @@ def _for_at_most(seconds: float) -> Iterator[None]:
         if frame.f_code.co_filename != "<template>":
             return None
         if time.monotonic() > end:
-            raise TimeoutError(say("it takes longer than {0} s", number(seconds)))
+            raise TimeoutError(say("it takes longer than {0} s", f"{seconds:g}"))
         return watch
 
     before = sys.gettrace()

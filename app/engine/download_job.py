@@ -216,17 +216,18 @@ class DownloadJob:
         needed, kept_free = self.missing_bytes, self._tools.margin_bytes
         free = shutil.disk_usage(self._model.folder).free - promised_bytes
         if needed and needed + kept_free > free:
-            room = size(max(0, free))
-            if promised_bytes:
-                room = say("{0} beside what other downloads will take", room)
+            figures = self.repo_id, size(needed), size(max(0, free)), size(kept_free)
             raise HubError(
                 say(
+                    "There isn't room for {0}: {1} are still to come, and when other downloads are complete, the disk "
+                    "has {2} left, of which {3} stay free. What has come is kept.",
+                    *figures,
+                )
+                if promised_bytes
+                else say(
                     "There isn't room for {0}: {1} are still to come, and the disk has {2} left, of which {3} stay "
                     "free. What has come is kept.",
-                    self.repo_id,
-                    size(needed),
-                    room,
-                    size(kept_free),
+                    *figures,
                 ),
                 say(
                     "Make room on the disk of {0}, then go on; or set HF_HUB_CACHE to another disk.",

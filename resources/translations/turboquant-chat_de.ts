@@ -4183,10 +4183,6 @@
         <translation>{0} verlangt ein Konto, und es ist kein Token gesetzt.</translation>
     </message>
     <message>
-        <source>{0} beside what other downloads will take</source>
-        <translation>{0} neben dem, was andere Downloads noch brauchen</translation>
-    </message>
-    <message>
         <source>{0} came damaged twice ({1}). It was deleted; the other files are kept.</source>
         <translation>{0} kam zweimal beschädigt an ({1}). Die Datei wurde gelöscht; die anderen bleiben.</translation>
     </message>
@@ -4321,6 +4317,10 @@
     <message>
         <source>“{0}” isn&apos;t a name of a model on the hub.</source>
         <translation>„{0}“ ist kein Name eines Modells auf dem Hub.</translation>
+    </message>
+    <message>
+        <source>There isn&apos;t room for {0}: {1} are still to come, and when other downloads are complete, the disk has {2} left, of which {3} stay free. What has come is kept.</source>
+        <translation>Für {0} reicht der Platz nicht: {1} fehlen noch, nach den anderen Downloads hat die Platte noch {2}, und davon bleiben {3} frei. Was schon da ist, bleibt.</translation>
     </message>
 </context>
 <context>

@@ -138,7 +138,7 @@ def forecast(**changes: Any) -> fit.Forecast:
 @pytest.mark.parametrize(
     ("total", "available", "limit", "verdict", "words"),
     [
-        (4 * GB, 3 * GB, 3 * GB, "too large", "Too large for this computer: the model and a short conversation take 4.67 GB"),
+        (4 * GB, 3 * GB, 3 * GB, "too large", "the model and a short conversation take 4.67 GB"),
         (16 * GB, 2 * GB, 12 * GB, "tight", "when other programs give memory back: it takes at least 4.67 GB"),
         (16 * GB, 5.25 * GB, 12 * GB, "tight", "short conversations"),
         (16 * GB, 12 * GB, 12 * GB, "fits", "without compression"),

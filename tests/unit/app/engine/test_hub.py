@@ -316,7 +316,7 @@ def test_room_that_others_will_take_is_no_room(
         driver.wait(lambda: len(loopback_hub.asked("cdn:*")) == 2)
         error = driver.download("somebody/second").error
         assert isinstance(error, HubError)
-        assert "besides what other downloads will take" in error.message
+        assert "when other downloads are complete" in error.message
 
 
 def test_a_disk_that_fills_up(loopback_hub: LoopbackHub, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from huggingface_hub import constants
 
+from app import words
 from app.engine import fit
 from app.engine.engine import Engine
 from app.engine.marker import Unfinished, WorkMarker
@@ -238,10 +239,9 @@ def test_a_load_that_would_not_fit_says_so_and_offers_what_would(
 ) -> None:
     engine = Engine(tmp_path)
     failed = one(ModelFailed, drive(engine, LoadModel(str(folder))))
-    assert "tiny wasn't loaded: it takes" in failed.error.message
-    assert "4,096 tokens uncompressed" in failed.error.message
-    assert f"{small.free_bytes / 1e6:.0f} MB of memory are free" in failed.error.message
-    assert "choose the scheme turbo8" in failed.error.hint
+    assert "tiny wasn't loaded: with 4,096 uncompressed tokens" in failed.error.message
+    assert f"{words.size(small.free_bytes)} of memory are free" in failed.error.message
+    assert "Choose the scheme turbo8" in failed.error.hint
     assert failed.fit is not None
     shorter = failed.fit.schemes[0].longest_tokens
     assert 2800 < shorter < 3200
@@ -259,10 +259,10 @@ def test_a_load_that_would_not_fit_says_so_and_offers_what_would(
 def test_where_nothing_fits_it_says_what_could_be_done(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for machine, words in ((fit.Machine(10**9, 10**9, 1), "close other programs"), (fit.Machine(2, 1, 1), "smaller")):
+    for machine, told in ((fit.Machine(10**9, 10**9, 1), "Close other programs"), (fit.Machine(2, 1, 1), "smaller")):
         monkeypatch.setattr(fit.Machine, "now", lambda machine=machine: machine)
         failed = one(ModelFailed, drive(Engine(tmp_path), LoadModel(str(folder))))
-        assert words in failed.error.hint
+        assert told in failed.error.hint
 
 
 def test_what_is_loaded_counts_as_free() -> None:

@@ -249,7 +249,7 @@ def test_over_the_quota_what_was_used_longest_ago_goes(engine: Engine, tmp_path:
 def test_a_cache_larger_than_the_quota_isnt_written_and_that_is_said(engine: Engine, tmp_path: Path) -> None:
     drive(engine, LimitSnapshots(10_000))
     ask(engine, said(("u1", LONG)), "a1")
-    assert "0.00 GB" in one(SnapshotNotSaved, save(engine)).reason
+    assert "10.0 kB" in one(SnapshotNotSaved, save(engine)).reason
     assert saved_files(tmp_path) == []
     drive(engine, LimitSnapshots(10_000_000))
     one(SnapshotSaved, save(engine))
@@ -351,7 +351,7 @@ def test_a_cache_of_another_model_or_without_one_isnt_taken(
     other = ready_engine(make_model(tmp_path / "models" / "other", seed=9), tmp_path / "other")
     assert "another model" in one(CacheAdopted, drive(other, AdoptCache("new", "n1", str(copy)))).reason
     none = Engine(tmp_path / "other")
-    assert "No model" in one(CacheAdopted, drive(none, AdoptCache("new", "n1", str(foreign[0])))).reason
+    assert "no model" in one(CacheAdopted, drive(none, AdoptCache("new", "n1", str(foreign[0])))).reason
     assert not copy.exists()
     assert not foreign[0].exists()
     assert saved_files(tmp_path / "other", "new") == []

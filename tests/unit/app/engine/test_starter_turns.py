@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.events import CachePlanned, Generate, OpenConversation, SchemeSwitched, SnapshotLoaded, SwitchScheme
+from app.events import (
+    CachePlanned,
+    ChatMessage,
+    Generate,
+    OpenConversation,
+    SchemeSwitched,
+    SnapshotLoaded,
+    SwitchScheme,
+    TurnFinished,
+)
 from tests.engine_kit import GREEDY, ask, drive, one, ready_engine, transcript
 from turboquant.schemes import SCHEMES
 
@@ -67,3 +76,22 @@ def test_switching_back_and_forth_keeps_the_thread(starter_model_path: Path, tmp
         assert turn.reused_tokens == switched.tokens
         messages.append(turn.text)
     assert sizes["turbo2"] < sizes["turbo3"] < sizes["none"]
+
+
+@pytest.mark.slow
+def test_a_cut_reply_goes_on_to_what_it_would_have_said(starter_model_path: Path, tmp_path: Path) -> None:
+    """After a restart, over the saved cache, of which only the last token is read again."""
+    params = replace(GREEDY, max_tokens=40)
+    whole = ask(ready_engine(starter_model_path, tmp_path / "whole"), transcript(QUESTION), "none", params)
+    engine = ready_engine(starter_model_path, tmp_path)
+    half = ask(engine, transcript(QUESTION), "none", replace(params, max_tokens=5))
+    assert whole.text.startswith(half.text)
+    assert whole.text != half.text
+    list(engine.close())
+    reopened = ready_engine(starter_model_path, tmp_path)
+    messages = (*transcript(QUESTION), ChatMessage("reply", "assistant", half.text))
+    drive(reopened, OpenConversation("c", messages, "none"))
+    rest = one(TurnFinished, drive(reopened, Generate("c", "reply", messages, "none", params)))
+    assert rest.text == whole.text
+    assert rest.reused_tokens == rest.prompt_tokens - 1
+    assert rest.reason == whole.reason
