@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QMessageBox
 
 import app.__main__ as program
+from app.ui.shared.question import Question
 from app.ui.window import startup
 from tests.ui.conftest import Bench
 
@@ -49,7 +49,7 @@ def test_what_keeps_the_window_away_is_shown(qapp: object, monkeypatch: pytest.M
     shown: list[str] = []
     monkeypatch.setattr(program, "make_application", lambda: qapp)
     monkeypatch.setattr(program.log, "start", fail)
-    monkeypatch.setattr(QMessageBox, "critical", lambda *said: shown.append(said[2]))
+    monkeypatch.setattr(Question, "exec", lambda question: shown.append(question.details))
     assert program.main([]) == 1
     assert shown == [str(error)]
 

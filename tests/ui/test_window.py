@@ -245,6 +245,7 @@ def test_text_can_be_read(colors: theme.Colors) -> None:
         for shade in ("accent", "bad", "warn", "good"):
             assert contrast(c[shade], c[ground]) >= 4.5, (shade, ground)
         assert contrast(c["what_if"], c[ground]) >= 3, "lines, dots, the frames of boxes"
+        assert contrast(c["accent_focus"], c[ground]) >= 3, "a part of the bar of memory"
     assert contrast(c["on_accent"], c["accent"]) >= 4.5
     assert contrast(c["text"], c["found"]) >= 7, "a hit of a search"
     assert contrast(c["accent_focus"], c["accent"]) >= 1.8, "a ring around what is blue"
