@@ -79,6 +79,39 @@ def play(qtbot: QtBot, model: Path) -> None:
     again.quit()
 
 
+def go_on(running: Branching) -> ReplyView:
+    view = running.replies()[-1]
+    before = view.source()
+    assert view.go_on.isVisible()
+    view.go_on.click()
+    view = running.answered()
+    assert view.source().startswith(before)
+    assert len(view.source()) > len(before)
+    total = int(view.figures.split(" prompt tokens")[0].split(" ")[-1].replace(",", ""))
+    assert reused(view) == total - 1, "nothing is read again"
+    return view
+
+
+def cut(qtbot: QtBot, model: Path) -> None:
+    running = Branching(qtbot, model)
+    running.window.chat.generation.apply({**CHOSEN, "max_tokens": 8})
+    running.say(QUESTION)
+    said = go_on(running).source()
+    running.quit()
+
+    again = Branching(qtbot, model)
+    again.window.chat.open(again.window.chat.newest())
+    assert again.texts() == [QUESTION.strip(), said]
+    view = go_on(again)
+    assert len(again.window.chat._library.messages(again.window.chat.current)) == 2
+    assert "ended at its length limit" in view.figures
+    again.quit()
+
+
+def test_a_cut_reply_goes_on_with_a_tiny_model(qtbot: QtBot, turboquant_home: Path, tmp_path: Path) -> None:
+    cut(qtbot, make_model(tmp_path / "tiny"))
+
+
 def test_with_a_tiny_model(qtbot: QtBot, turboquant_home: Path, tmp_path: Path) -> None:
     play(qtbot, make_model(tmp_path / "tiny"))
 
