@@ -153,7 +153,7 @@ class CacheView(QObject):
             history = self.history(event.conversation_id)  # read before the row is there, else it would come twice
             history.markers.append(marker(event))
             leaf = self._library.leaf(event.conversation_id)
-            self._writing.put(event, partial(self._library.record_switch, event, leaf))
+            self._writing.put(event, partial(self._library.history.record_switch, event, leaf))
         if event.conversation_id == self._current:
             self._panel.picker.set_current(event.to_scheme)
             self._panel.chart.set_scheme(event.to_scheme)
