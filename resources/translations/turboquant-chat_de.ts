@@ -1488,8 +1488,8 @@
         <translation>Der Bedarf lässt sich hier nicht vorhersagen: {0}</translation>
     </message>
     <message>
-        <source>Runs with this program</source>
-        <translation>Läuft mit diesem Programm</translation>
+        <source>Supported by this program</source>
+        <translation>Wird von diesem Programm unterstützt</translation>
     </message>
 </context>
 <context>
@@ -1955,7 +1955,7 @@
     </message>
     <message>
         <source>Discard the saved cache, keep the text</source>
-        <translation>Gespeicherten Cache verwerfen, Text behalten</translation>
+        <translation>Cache verwerfen, Text behalten</translation>
     </message>
     <message>
         <source>nothing cached yet</source>
@@ -1991,7 +1991,7 @@
     </message>
     <message>
         <source>Peak while reading</source>
-        <translation>Spitze beim Lesen</translation>
+        <translation>Höchststand</translation>
     </message>
     <message>
         <source>all {0} tokens still uncompressed</source>

@@ -22,6 +22,7 @@ from tests.ui import (
     screenshots_branches,
     screenshots_composer,
     screenshots_desktop,
+    screenshots_german,
     screenshots_models,
     screenshots_transcript,
 )
@@ -148,7 +149,7 @@ def main() -> None:
         elif part == "desktop":
             screenshots_desktop.play(Scene(folder))
         else:
-            screenshots_desktop.german(folder)
+            screenshots_german.play(folder)
     app.quit()
 
 

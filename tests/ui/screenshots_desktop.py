@@ -1,17 +1,15 @@
-"""What every desktop program has, for tests.ui.screenshots: list, search, preferences, help, text size, German."""
+"""What every desktop program has, for tests.ui.screenshots: list, search, preferences, help, text size."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import AppError
 from app.events import SaveSnapshots
-from app.ui.shared import language, theme
 from tests.ui.scene import Scene
 from tests.ui.screenshots_models import shoot_over
 
@@ -106,31 +104,6 @@ def help_pages(scene: Scene) -> None:
     QTest.qWait(50)
     shoot_over(scene, "crash", centred(help_.notice, window))
     help_.notice.close()
-
-
-def german(folder: Path) -> None:
-    """The same window in the other language."""
-    app, before = QCoreApplication.instance(), QLocale()
-    assert app is not None
-    language.install(app, "de")
-    scene = Scene(folder)
-    scene.window.resize(1280, 800)
-    scene.window.show()
-    scene.window.load_model("/models/SmolLM2-135M-Instruct")
-    scene.wait()
-    fill(scene)
-    scene.shoot("german")
-    scene.window.on_models()
-    scene.wait()
-    scene.shoot("german-models")
-    scene.window.configuring.on_general()
-    scene.wait()
-    assert scene.window.configuring.window is not None
-    shoot_over(scene, "german-preferences", centred(scene.window.configuring.window, scene.window))
-    for translator in app.findChildren(QTranslator)[-2:]:
-        app.removeTranslator(translator)
-    QLocale.setDefault(before)
-    theme.theme().force(False)
 
 
 def centred(dialog: QWidget, window: QWidget) -> QWidget:

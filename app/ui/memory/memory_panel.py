@@ -114,6 +114,7 @@ class MemoryPanel(QScrollArea):
             name.setToolTip(formats.tip(tip))
             value.setToolTip(formats.tip(tip))
             value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
+            value.setWordWrap(True)  # a longer language, or larger text, mustn't make the panel wider
             line = self._grid.rowCount()
             self._grid.addWidget(name, line, 0)
             self._grid.addWidget(value, line, 1)

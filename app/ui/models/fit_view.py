@@ -208,7 +208,7 @@ class MemoryBar(QWidget):
         """Each part's colour, name and size, as rich text."""
         signs = "■■■□" if self._total >= sum(size for _, size in self._parts) else "■■■■"
         return " &nbsp; ".join(
-            f'<span style="color: {color}">{sign}</span>&nbsp;{html.escape(words)} {_whole(size)}'
+            f'<span style="color: {color}">{sign}</span>&nbsp;{html.escape(words)}&nbsp;{_whole(size)}'
             for (words, size), color, sign in zip(self._all(), self._colors(), signs, strict=True)
         )
 

@@ -99,7 +99,7 @@ class HubDetail(DetailPane):
         elif installed:
             self.status.show_status(self.tr("Installed"), "good")
         elif model.support == "supported":
-            self.status.show_status(self.tr("Runs with this program"), "good")
+            self.status.show_status(self.tr("Supported by this program"), "good")
         else:
             self.status.show_status("", "muted")
 
