@@ -359,17 +359,19 @@ class GenerationPanel(Popover):
     def on_theme_changed(self) -> None:
         c = theme.colors()
         self.profile.setIcon(theme.icon("down", c.muted))
+        knob = 2 * theme.sized(7)
         self.setStyleSheet(
             f"QPlainTextEdit, QDoubleSpinBox {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 6px;"
             f" background: {c.background}; color: {c.text}; selection-background-color: {c.accent};"
             f" selection-color: {c.on_accent}; }}"
             f"QPlainTextEdit:focus, QDoubleSpinBox:focus {{ border-color: {c.accent}; }}"
+            f"QSlider {{ min-height: {knob + 4}px; }}"
             f"QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {c.line}; }}"
             f"QSlider::sub-page:horizontal {{ height: 4px; border-radius: 2px; background: {c.accent}; }}"
-            f"QSlider::handle:horizontal {{ width: 14px; height: 14px; margin: -6px 0; border-radius: 8px;"
-            f" background: {c.background}; border: 1px solid {c.what_if}; }}"
+            f"QSlider::handle:horizontal {{ width: {knob}px; height: {knob}px; margin: -{knob // 2 - 1}px 0;"
+            f" border-radius: {knob // 2 + 1}px; background: {c.background}; border: 1px solid {c.what_if}; }}"
             f"QSlider::handle:horizontal:focus, QSlider::handle:horizontal:hover {{ border: 2px solid {c.accent};"
-            f" width: 12px; height: 12px; }}"
+            f" width: {knob - 2}px; height: {knob - 2}px; }}"
         )
 
 
