@@ -145,8 +145,9 @@ def test_joined_caches_that_an_earlier_version_kept_raw(
     expected = ask(ready_engine(folder, tmp_path / "empty"), messages, "none").text
     engine = ready_engine(folder, tmp_path / "snapshots")
     events = [*drive(engine, OpenConversation("c", messages[:2], "none"))]
-    reason = one(SnapshotRejected, events).reason
-    assert "another version" in reason or "was stored as KVCache" in reason
+    rejected = one(SnapshotRejected, events)
+    assert rejected.cause == "another"
+    assert "another version" in rejected.reason or "was stored as KVCache" in rejected.reason
     assert file.exists(), "nothing in it is damaged"
     turn = ask(engine, messages, "none")
     assert (turn.text, turn.reused_tokens) == (expected, 0)
