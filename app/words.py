@@ -7,6 +7,7 @@ They know nothing of Qt: the window hands its translator and its numbers to `spe
 from __future__ import annotations
 
 import errno
+import sqlite3
 from collections.abc import Callable
 
 
@@ -62,14 +63,18 @@ def size(size_bytes: float) -> str:
 
 
 def why(error: BaseException) -> str:
-    """What stood in the way of a file, as a part of a sentence; what is rare is told in the system's own words."""
-    match getattr(error, "errno", None):
-        case errno.ENOSPC | errno.EDQUOT:
+    """What stood in the way of a file, a database too, as a part of a sentence; what is rare is told in the system's
+    own words.
+    """
+    match getattr(error, "errno", None), getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case (errno.ENOSPC | errno.EDQUOT, _) | (_, sqlite3.SQLITE_FULL):
             return say("the disk is full")
-        case errno.EACCES | errno.EPERM:
+        case (errno.EACCES | errno.EPERM, _) | (_, sqlite3.SQLITE_PERM):
             return say("you have no permission for it")
-        case errno.EROFS:
-            return say("the disk is write-protected")
-        case errno.ENOENT:
+        case (errno.EROFS, _) | (_, sqlite3.SQLITE_READONLY):
+            return say("it is write-protected")
+        case errno.ENOENT, _:
             return say("it isn't there")
+        case _, sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return say("another program holds it")
     return str(getattr(error, "strerror", None) or error)

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.errors import AppError
-from app.words import say
+from app.words import say, why
 
 log = logging.getLogger(__name__)
 
@@ -208,7 +208,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def unusable(path: Path, error: Exception) -> AppError:
     """What is said where the file is sound and can't be written: it is locked, read-only, or the disk is full."""
     return AppError(
-        say("The conversations in {0} can't be opened: {1}. They are untouched.", path, error),
+        say("The conversations in {0} can't be opened: {1}. They are untouched.", path, why(error)),
         say("Check that the folder is yours, that its disk isn't full and that no other program holds the file."),
         repr(error),
     )

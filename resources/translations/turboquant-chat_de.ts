@@ -4119,10 +4119,6 @@
         <translation>die Platte ist voll</translation>
     </message>
     <message>
-        <source>the disk is write-protected</source>
-        <translation>die Platte ist schreibgeschützt</translation>
-    </message>
-    <message>
         <source>the environment variable HF_TOKEN</source>
         <translation>der Umgebungsvariablen HF_TOKEN</translation>
     </message>
@@ -4321,6 +4317,14 @@
     <message>
         <source>There isn&apos;t room for {0}: {1} are still to come, and when other downloads are complete, the disk has {2} left, of which {3} stay free. What has come is kept.</source>
         <translation>Für {0} reicht der Platz nicht: {1} fehlen noch, nach den anderen Downloads hat die Platte noch {2}, und davon bleiben {3} frei. Was schon da ist, bleibt.</translation>
+    </message>
+    <message>
+        <source>another program holds it</source>
+        <translation>ein anderes Programm hält sie fest</translation>
+    </message>
+    <message>
+        <source>it is write-protected</source>
+        <translation>schreibgeschützt</translation>
     </message>
 </context>
 <context>

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.library.conversations import Library
 from app.ui.shared.notice_bar import NoticeBar
+from app.words import why
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class Writing(QObject):
         except NOT_NOW as error:
             log.warning("refused: %s", error)
             words = self.tr("This can't be saved, so it was not done ({0}). Make room on the disk and try again.")
-            self._notices.show_notice(words.format(error))
+            self._notices.show_notice(words.format(why(error)))
             return None
 
     def flush(self) -> None:
@@ -55,7 +56,7 @@ class Writing(QObject):
             if not self._told:
                 log.warning("not written yet: %s", error)
                 words = self.tr("The disk can't be written ({0}). What is new is kept and written when it can be.")
-                self._told = words.format(error)
+                self._told = words.format(why(error))
                 self._notices.show_notice(self._told)
         else:
             self._timer.stop()
