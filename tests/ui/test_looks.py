@@ -175,7 +175,8 @@ def test_every_colour_of_the_fit_bar_is_named(qapp: object) -> None:
     view.resize(600, 400)
     for weights, last in ((2_000_000_000, "free"), (40_000_000_000, "missing")):
         view.show_fit(fit(weights))
-        named = re.findall(r'color: (#\w+)">.</span>&nbsp;([^<]+?) [\d.]+&nbsp;[kMG]?B', view.legend.text())
+        legend = view.legend.text().replace("&nbsp;", " ")
+        named = re.findall(r'color: (#\w+)">.</span> ([^<]+?) [\d.]+ [kMG]?B', legend)
         assert [words for _, words in named] == ["in use or reserved", "this model", "cache with turbo4 at 8k", last]
         assert len({color for color, _ in named}) == 4
         drawn = view.bar.grab().toImage()

@@ -7,8 +7,10 @@ import html
 from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 
+from app import words
 from app.words import bytes_unit as bytes_unit
-from app.words import size as data_size
+
+data_size = words.size
 
 
 def locale() -> QLocale:
