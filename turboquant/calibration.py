@@ -14,6 +14,8 @@ from turboquant.codec import MAX_NORM
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
 ENOUGH = 512  # query tokens, beyond which more of them change little
+PLENTY = 128  # query tokens, beyond which one in eight decoded ones is looked at: it's some operations more a layer
+ONE_IN = 8
 TOGETHER = 32  # decoded tokens whose queries are summed at once; they are held until then
 SAMPLE_MIN = 16  # keys, below which nothing is said of a channel's power
 STILL = 1e-5  # of a head's power: less than 16-bit keys that vary have around their mean
@@ -32,38 +34,31 @@ class Calibration:
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._query_power: mx.array | None = None
-        self._waiting: tuple[mx.array, ...] = ()  # queries that aren't in it yet, each (B, H, n, D)
-        self.observed = 0  # query tokens in both
+        self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
+        self.observed = 0  # query tokens in it
+        self._decoded = 0  # tokens that came alone
         self.channel_scale: mx.array | None = None  # (B, H, D) float16
         self.channel_order: mx.array | None = None  # (B, H, D) uint16, see split.py
         self.offsets: mx.array | None = None  # (B, H, G, D) float16
         self.segment_starts: tuple[int, ...] = ()
 
     def observe(self, queries: mx.array, kv_heads: int) -> None:
-        """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known."""
+        """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known.
+
+        Of tokens that come one by one, as they are decoded, it adds one in ONE_IN once PLENTY are known.
+        """
         if self.observed >= ENOUGH or not self.enabled or self.channel_scale is not None:
             return
         batch, _, length, dim = queries.shape
-        self._waiting += (queries.reshape(batch, kv_heads, -1, dim),)
+        self._decoded += length == 1
+        if length == 1 and self.observed >= PLENTY and self._decoded % ONE_IN:
+            return
+        grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
+        power = mx.square(grouped).sum(axis=2)
+        self.query_power = power if self.query_power is None else self.query_power + power
         self.observed += length
-        if length > 1 or len(self._waiting) >= TOGETHER:
-            power = self.query_power
-            if length == 1 and power is not None:
-                mx.async_eval(power)
-
-    @property
-    def query_power(self) -> mx.array | None:
-        """Sum of squares of the queries observed, (B, H, D) float32."""
-        if self._waiting:
-            power = mx.square(mx.concatenate(self._waiting, axis=2).astype(mx.float32)).sum(axis=2)
-            self._query_power = power if self._query_power is None else self._query_power + power
-            self._waiting = ()
-        return self._query_power
-
-    @query_power.setter
-    def query_power(self, power: mx.array | None) -> None:
-        self._query_power, self._waiting = power, ()
+        if length == 1 and self._decoded % TOGETHER == 0:
+            mx.async_eval(self.query_power)
 
     def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:
         """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).
@@ -119,8 +114,7 @@ class Calibration:
 
     @property
     def nbytes(self) -> int:
-        held = self._query_power, *self._waiting, self.channel_scale, self.channel_order, self.offsets
-        return sum(a.nbytes for a in held if a is not None)
+        return sum(a.nbytes for a in self.arrays())
 
 
 def _power_around(mean: mx.array, keys: mx.array) -> mx.array:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cache_kit import normal
-from turboquant.calibration import ENOUGH, TOGETHER, Calibration
+from turboquant.calibration import ENOUGH, ONE_IN, PLENTY, Calibration
 from turboquant.segments import FEW, Buffer
 
 
@@ -82,26 +82,17 @@ def test_a_copy_goes_its_own_way(rows: int) -> None:
 
 
 def test_queries_are_observed_until_enough_are_known() -> None:
-    """A raw cache that decodes for long must not hold every step's queries."""
+    """A raw cache that decodes for long looks at one query in some, and holds none; a prompt's count all."""
     calibration = Calibration()
     queries = normal(1, 4, 1, 8, seed=1)
-    for step in range(ENOUGH + TOGETHER):
+    for step in range(1, ONE_IN * ENOUGH):
         calibration.observe(queries, 2)
-        assert calibration.observed == min(step + 1, ENOUGH)
+        known = min(step, PLENTY) + max(step // ONE_IN - PLENTY // ONE_IN, 0)
+        assert calibration.observed == min(known, ENOUGH)
     assert calibration.query_power is not None
-    want = np.square(np.array(queries)).reshape(1, 2, 2, 8).sum(axis=2) * ENOUGH
-    assert np.allclose(np.array(calibration.query_power), want, rtol=1e-4)
-
-
-def test_a_copy_observes_for_itself() -> None:
-    """Queries that wait to be summed belong to the copy that saw them."""
-    first = Calibration()
-    steps = [normal(1, 4, 1, 8, seed=seed) for seed in range(3)]
-    first.observe(steps[0], 2)
-    second = copy.copy(first)
-    first.observe(steps[1], 2)
-    second.observe(steps[2], 2)
-    for found, seen in ((first, steps[:2]), (second, steps[::2])):
-        want = sum(np.square(np.array(q)).reshape(1, 2, 2, 8).sum(axis=2) for q in seen)
-        assert np.allclose(np.array(found.query_power), want, rtol=1e-5)
-        assert found.observed == 2
+    want = np.square(np.array(queries)).reshape(1, 2, 2, 8).sum(axis=2)
+    assert np.allclose(np.array(calibration.query_power), want * ENOUGH, rtol=1e-4)
+    prompt = Calibration()
+    prompt.observe(mx.repeat(queries, 20, axis=2), 2)
+    assert prompt.observed == 20
+    assert np.allclose(np.array(prompt.query_power), want * 20, rtol=1e-4)
