@@ -228,7 +228,7 @@ class CachePlanned:
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """More text of a reply, at most 30 a second. Pieces joined in order, behind what it began with, are the whole reply.
+    """More text of a reply, at most 30 a second. Pieces joined in order, behind what it had begun with, are all of it.
 
     `generated_tokens` is the reply's length so far.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
@@ -113,6 +114,14 @@ def test_the_next_reply_reads_what_was_discarded(bench: Bench) -> None:
     assert names[-2:] == ["DiscardCache", "Generate"]
     assert bench.library.conversation(one).cached_tokens > 0
     assert bench.window.notices.texts() == []
+
+
+def test_what_is_discarded_goes_into_no_export(bench: Bench, tmp_path: Path) -> None:
+    (one,) = saved(bench, "hello")
+    bench.panel.discard.click()
+    bench.window.exchange.export(one, tmp_path / "out.turbochat")
+    assert bench.engine.received[-2:] == [ev.DiscardCache(one), ev.PackCache(one)]
+    bench.rest()
 
 
 def test_a_program_that_ends_meanwhile_leaves_it_to_the_next_start(start: Callable[..., Bench]) -> None:

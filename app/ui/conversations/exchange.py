@@ -123,6 +123,7 @@ class Exchange(QObject):
         """The target's ending says how."""
         self._settings.set(FOLDER, str(target.parent))
         if target.suffix == ENDING:
+            self._storage.discarding.carry_out()  # what was discarded doesn't go out
             self._waiting[conversation_id] = target
             if self._chat.answering.conversation:
                 words = self.tr("The export is written when the reply has ended that is being made.")
