@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from app import events as ev
 from app.errors import AppError
 from app.library.conversations import Library
+from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.reply_view import ReplyView
+from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_chat import generated
@@ -199,3 +202,79 @@ def test_half_a_letter_at_the_end_is_written_anew(bench: Bench) -> None:
     assert isinstance(generated(bench)[-1], ev.Generate)
     assert generated(bench)[-1].begun == "Gr"
     assert bench.replies() == ["Grün ist es"]
+
+
+# ---------------------------------------------------------------- at the same time
+
+
+def test_its_question_is_edited_while_it_goes_on(cut: Bench) -> None:
+    cut.engine.hold = True
+    last(cut).go_on.click()
+    while "four" not in last(cut).source():
+        cut.step()
+    cut.items(UserBubble)[0].tools.edit.click()
+    (editor,) = cut.items(MessageEditor)
+    editor.edit.setPlainText("Count again")
+    editor.save.click()
+    editor.save.click()  # a double click
+    cut.engine.hold = False
+    cut.rest()
+    assert cut.said() == ["Count again"]
+    assert cut.replies() == [WHOLE]
+    cut.items(UserBubble)[0].tools.previous.click()
+    cut.rest()
+    assert cut.replies()[0].startswith("one two three four")
+    assert last(cut).go_on.isVisible()
+    assert [command.begun for command in generated(cut)] == ["", "one two three ", ""]
+
+
+def test_its_conversation_is_deleted_while_it_goes_on_and_comes_back(cut: Bench) -> None:
+    conversation = cut.chat.current
+    cut.engine.hold = True
+    last(cut).go_on.click()
+    while "four" not in last(cut).source():
+        cut.step()
+    cut.chat.delete(conversation)
+    cut.chat.deleting.undo()
+    cut.engine.hold = False
+    cut.rest()
+    assert cut.chat.current == conversation
+    assert row(cut)[1].startswith("one two three four")
+    assert row(cut)[0] == "interrupted"
+    assert cut.replies() == [row(cut)[1]]
+    assert last(cut).go_on.isVisible()
+
+
+def test_other_versions_are_turned_to_while_it_goes_on(cut: Bench) -> None:
+    cut.window.actions_.again.trigger()
+    cut.rest()
+    last(cut).tools.previous.click()
+    cut.rest()
+    cut.engine.hold = True
+    last(cut).go_on.click()
+    cut.step()
+    tools = last(cut).tools
+    for _ in range(3):
+        tools.next.click()
+    cut.engine.hold = False
+    cut.rest()
+    assert last(cut).tools.place.text() == "2/2"
+    assert cut.replies() == [WHOLE]
+    assert not cut.window.actions_.go_on.isEnabled()
+    last(cut).tools.previous.click()
+    cut.rest()
+    assert last(cut).source() == "one two three "
+    assert cut.window.actions_.go_on.isEnabled()
+
+
+def test_the_disk_is_full_when_it_shall_go_on(cut: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(message: object, scheme: str) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(cut.library, "resume_reply", full)
+    last(cut).go_on.click()
+    cut.rest()
+    assert len(generated(cut)) == 1
+    assert row(cut) == ("interrupted", "one two three ")
+    assert "full" in cut.window.notices.texts()[-1]
+    assert last(cut).go_on.isVisible()

@@ -116,6 +116,25 @@ def test_the_next_reply_reads_what_was_discarded(bench: Bench) -> None:
     assert bench.window.notices.texts() == []
 
 
+def test_a_conversation_that_is_deleted_meanwhile_comes_back_with_its_cache(bench: Bench) -> None:
+    (one,) = saved(bench, "hello")
+    before = bench.library.conversation(one)
+    bench.panel.discard.click()
+    bench.chat.delete(one)
+    assert page(bench).undo.isVisible()
+    page(bench).undo.click()
+    bench.chat.deleting.undo()
+    bench.rest()
+    assert bench.library.conversation(one) == before
+    bench.panel.discard.click()
+    bench.chat.delete(one)
+    bench.window.storage.discarding.carry_out()
+    bench.chat.deleting.undo()
+    bench.rest()
+    assert bench.library.conversation(one).cached_tokens == 0
+    assert discards(bench) == [one]
+
+
 def test_what_is_discarded_goes_into_no_export(bench: Bench, tmp_path: Path) -> None:
     (one,) = saved(bench, "hello")
     bench.panel.discard.click()
