@@ -184,7 +184,8 @@ class Engine:
             guard.check_memory(found, model_folder.read_config(folder), command, fit.Machine.now())
         if stop.is_set():  # taken back in time: the model at hand stays
             raise Interrupted
-        yield from self._let_go(stop)
+        if self._loaded is not None:
+            yield from self._let_go(stop)
         self._command = None
         started = time.perf_counter()
         with self._marker.over(Unfinished("load", command.path)):

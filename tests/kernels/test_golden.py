@@ -30,7 +30,7 @@ def test_the_file_holds_what_float64_numpy_finds() -> None:
                 np.testing.assert_array_equal(stored[name], made[name])
 
 
-@pytest.mark.parametrize("target", ["metal", "cuda"])
+@pytest.mark.parametrize("target", ["metal", pytest.param("cuda", marks=pytest.mark.slow)])
 def test_the_kernels_find_the_same(target: Target) -> None:
     found = list(golden.checks(EmulatedLauncher(target), target))
     assert len(found) == len(golden_vectors.ENCODE) + len(golden_vectors.ATTEND)

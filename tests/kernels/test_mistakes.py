@@ -234,7 +234,9 @@ def test_there_are_enough() -> None:
     assert len(MISTAKES) >= 60
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize(  # each third in every run
+    "name", [pytest.param(name, marks=pytest.mark.slow if n % 3 else ()) for n, name in enumerate(MISTAKES)]
+)
 def test_found(name: str) -> None:
     mistake = MISTAKES[name]
 

@@ -16,21 +16,14 @@ from turboquant.kernels.specs import Target
 TARGETS: tuple[Target, ...] = ("metal", "cuda")
 
 
-def by_turns(cases: Sequence[Any], both: Sequence[Any] = ()) -> pytest.MarkDecorator:
-    """Each of `both` on both targets, of the other `cases` one after the other on either: on two schedules.
-
-    If slow, what is left of targets, and on either target in turn the random schedule.
-    """
+def by_turns(cases: Sequence[Any]) -> pytest.MarkDecorator:
+    """The `cases` one after the other on either target, on two schedules; if slow, on the other and on all three."""
     made = []
     for n, case in enumerate(cases):
-        for i, target in enumerate(TARGETS):
-            now, turn = case in both or (n + i) % 2 == 0, (n + i) % 2 == 1
-            name = f"{label(case)}-{target}"
-            if now:
-                made.append(pytest.param(case, target, emulator.SCHEDULES, id=name))
-            if turn:
-                left = (emulator.RANDOM,) if now else (*emulator.SCHEDULES, emulator.RANDOM)
-                made.append(pytest.param(case, target, left, marks=pytest.mark.slow, id=f"{name}-random"))
+        now, later = TARGETS[n % 2], TARGETS[(n + 1) % 2]
+        made.append(pytest.param(case, now, emulator.SCHEDULES, id=f"{label(case)}-{now}"))
+        three = (*emulator.SCHEDULES, emulator.RANDOM)
+        made.append(pytest.param(case, later, three, marks=pytest.mark.slow, id=f"{label(case)}-{later}-random"))
     return pytest.mark.parametrize(("case", "target", "schedules"), made)
 
 
@@ -69,7 +62,7 @@ DIMS = [
     Attend(256, key_bits=4, value_bits=4, body=40, capacity=64),
     Attend(512, key_bits=3, value_bits=2, group=1, body=20, capacity=32),
 ]
-SHARED = [  # of which each comes more than once, here or below: on either target in every run
+SHARED = [  # of which each comes more than once, here or below
     # calibration
     Attend(64, calibration=1, starts=(0, 30, 33, 70)),
     Attend(128, calibration=2, starts=(0, 8, 16, 17, 76), kv_heads=2),
@@ -166,7 +159,7 @@ def test_encode_pair(case: tuple[Encode, Encode], target: Target, schedules: Seq
     check_pair(*case, target, schedules)
 
 
-@by_turns(ATTEND, both=FEATURES)
+@by_turns(ATTEND)
 def test_attend(case: Attend, target: Target, schedules: Sequence[int]) -> None:
     case.check(target, schedules)
 

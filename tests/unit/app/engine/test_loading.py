@@ -76,9 +76,10 @@ def test_a_stop_in_the_middle_gives_the_memory_back(folder: Path, tmp_path: Path
     one(ModelLoaded, drive(engine, LoadModel(str(folder))))
 
 
-def test_a_load_can_be_stopped_at_any_moment(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_load_can_be_stopped_at_any_moment(folder: Path, tmp_path: Path, step: int) -> None:
     engine, before = Engine(tmp_path), mx.get_active_memory()
-    for moment in range(1, 100, 3):
+    for moment in range(1, 100, step):
         stop, left = threading.Event(), iter(range(moment - 1, -1, -1))
         events = drive(engine, LoadModel(str(folder)), stop, lambda event, left=left: next(left, 0) == 0)
         if of(ModelLoaded, events):

@@ -129,10 +129,10 @@ def test_it_is_fetched_checked_and_converted(tmp_path: Path, tiny_gguf: bytes, m
     "damage",
     [
         lambda folder: (folder / "model.safetensors").unlink(),
-        lambda folder: os.truncate(folder / "model.safetensors", 1000),
+        pytest.param(lambda folder: os.truncate(folder / "model.safetensors", 1000), marks=pytest.mark.slow),
         lambda folder: (folder / "starter.json").write_text("{"),
-        lambda folder: (folder / "starter.json").write_text("[]"),
-        lambda folder: shutil.rmtree(folder),
+        pytest.param(lambda folder: (folder / "starter.json").write_text("[]"), marks=pytest.mark.slow),
+        pytest.param(lambda folder: shutil.rmtree(folder), marks=pytest.mark.slow),
     ],
 )
 def test_a_broken_one_is_not_installed_and_is_replaced(
