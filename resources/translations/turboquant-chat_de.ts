@@ -843,8 +843,8 @@
         <translation>{0} von {1}</translation>
     </message>
     <message>
-        <source>Remove from the list</source>
-        <translation>Aus der Liste entfernen</translation>
+        <source>Remove from list</source>
+        <translation>Von der Liste nehmen</translation>
     </message>
 </context>
 <context>
@@ -1618,12 +1618,12 @@
         <translation>Der Bedarf lässt sich hier nicht vorhersagen: {0}</translation>
     </message>
     <message>
-        <source>Remove from the list</source>
-        <translation>Aus der Liste entfernen</translation>
+        <source>Take off the list</source>
+        <translation>Von der Liste nehmen</translation>
     </message>
     <message>
-        <source>Remove “{0}” from the list</source>
-        <translation>„{0}“ aus der Liste entfernen</translation>
+        <source>Take “{0}” off the list</source>
+        <translation>„{0}“ von der Liste nehmen</translation>
     </message>
 </context>
 <context>

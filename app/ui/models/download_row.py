@@ -109,7 +109,7 @@ class DownloadRow(QWidget):
         self.go_on.setVisible(state in ("paused", "failed"))
         self.go_on.setToolTip(self.tr("Try again") if failed else self.tr("Resume"))
         self.cancel.setToolTip(
-            self.tr("Remove from the list") if state == "done" else self.tr("Cancel and delete what was fetched")
+            self.tr("Remove from list") if state == "done" else self.tr("Cancel and delete what was fetched")
         )
         for button in (self.load, self.go_on, self.pause, self.cancel):
             button.setAccessibleName(f"{button.toolTip()}: {self.title.text()}")

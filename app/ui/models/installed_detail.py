@@ -55,7 +55,7 @@ class InstalledDetail(DetailPane):
         self.check.setToolTip(self.tr("Compares every byte with the hub's checksums"))
         finder = sys.platform == "darwin"
         self.reveal = self.add_link(self.tr("Show in Finder") if finder else self.tr("Show in its folder"))
-        self._forget_words = self.tr("Remove from the list")
+        self._forget_words = self.tr("Take off the list")
         self.forget = self.add_link(self._forget_words)
         self.delete = self.add_link(self.tr("Delete…"))
         self.bar = QProgressBar(self)
@@ -121,7 +121,7 @@ class InstalledDetail(DetailPane):
         root = self._root
         self.forget.setVisible(root is not None)
         if root is not None:
-            words = self.tr("Remove “{0}” from the list").format(formats.short(root.name, 20))
+            words = self.tr("Take “{0}” off the list").format(formats.short(root.name, 20))
             self.forget.setText(words if root != model.path else self._forget_words)
             self.forget.setToolTip(formats.tip(self.tr("With all that is listed of it; the files stay where they are")))
         self.delete.setVisible(model.deletable)
