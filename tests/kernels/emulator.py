@@ -25,7 +25,7 @@ from tests.kernels import cuda_text, metal_text
 from turboquant.kernels.specs import SHARED_BYTES, Kernel, Launch, Target
 
 HERE = Path(__file__).parent
-CLANGXX = os.environ.get("TURBOQUANT_CLANGXX", "clang++-19")
+CLANGXX = "clang++-19"
 SCHEDULES = (0, 1)  # forward, reverse
 RANDOM = 2
 _CACHE = Path(tempfile.gettempdir()) / "turboquant-emulator"

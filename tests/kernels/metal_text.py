@@ -22,7 +22,7 @@ from turboquant.kernels import loader
 from turboquant.kernels.specs import MIN_ELEMENTS, Kernel
 
 HERE = Path(__file__).parent
-CLANG = os.environ.get("TURBOQUANT_CLANG", "clang-19")
+CLANG = "clang-19"
 _FLAGS = [
     *("-target", "x86_64-linux-gnu", "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-fsyntax-only"),
     *("-Xclang", "-cl-ext=+cl_khr_fp16,-__opencl_c_generic_address_space,-__opencl_c_pipes,-__opencl_c_device_enqueue"),
