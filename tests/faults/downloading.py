@@ -12,10 +12,10 @@ from typing import Any
 from huggingface_hub import constants
 
 from app.engine import model_folder
-from app.engine.download_job import Tools
-from app.engine.downloads import Downloads
-from app.engine.fetching import Patience
-from app.engine.hub import Hub
+from app.engine.hub.catalogue import Hub
+from app.engine.hub.download_job import Tools
+from app.engine.hub.downloads import Downloads
+from app.engine.hub.fetching import Patience
 from app.hub_events import DownloadRemoved, DownloadStatus
 from tests.faults.hub_repos import Repo
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from app.engine import hub as engine_hub
-from app.engine.fetching import Patience
-from app.engine.hub_cache import CachedModel
+from app.engine.hub import catalogue as engine_hub
+from app.engine.hub.cache import CachedModel
+from app.engine.hub.fetching import Patience
 from app.errors import HubError
 from app.hub_events import HubFile
 from tests.faults.downloading import QUICK, STALLING, Driver, cached, check_nothing_counts, check_whole

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.engine import models
-from app.engine.gguf import import_gguf
+from app.engine.gguf.importing import import_gguf
 from tests.unit.app.engine.gguf_writer import llama_tensors, metadata, write
 
 CHILD = """
 import sys, time
 from pathlib import Path
-from app.engine.gguf import import_gguf
+from app.engine.gguf.importing import import_gguf
 
 def told(done):
     print(done, flush=True)

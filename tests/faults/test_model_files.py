@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.engine import models, parts
-from app.engine.gguf import GgufError, import_gguf
+from app.engine.gguf.importing import GgufError, import_gguf
 from app.engine.models import InstalledModel
 from app.errors import AppError, Interrupted
 from tests.engine_kit import make_model

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.engine import hub as engine_hub
-from app.engine.hub import Hub
+from app.engine.hub import catalogue as engine_hub
+from app.engine.hub.catalogue import Hub
 from app.errors import AppError, HubError
 from app.hub_events import HubQuery
 from tests.faults.downloading import Driver, check_nothing_counts, check_whole

@@ -9,7 +9,7 @@ import pytest
 import trustme
 from huggingface_hub import close_session, constants
 
-from app.engine.hub import Hub
+from app.engine.hub.catalogue import Hub
 from app.errors import HubError
 from tests.faults.downloading import Driver, check_whole
 from tests.faults.hub import LoopbackHub

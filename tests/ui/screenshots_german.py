@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app import events as ev
 from app.engine import fit, model_folder
 from app.engine.engine import _explained
-from app.engine.hub_errors import explain, on_disk
+from app.engine.hub.errors import explain, on_disk
 from app.errors import AppError
 from app.ui.shared import language, theme
 from tests.ui.scene import Scene

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout
 
 from app import hub_events as hv
 from app import paths
-from app.engine.gguf import folder_name, import_gguf
+from app.engine.gguf.importing import folder_name, import_gguf
 from app.engine.models import InstalledModel, verify
 from app.errors import AppError
 from app.ui.models.hub_link import Hub

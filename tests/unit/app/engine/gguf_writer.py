@@ -11,7 +11,7 @@ import numpy as np
 from gguf import GGMLQuantizationType, quantize
 from tokenizers import pre_tokenizers
 
-from app.engine.gguf_blocks import TYPES
+from app.engine.gguf.blocks import TYPES
 
 TYPE_IDS = {kind.name: number for number, kind in TYPES.items()} | {"TQ1_0": 34}
 TOKENS = ["<|end|>", "<|start|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]

@@ -15,7 +15,7 @@ import pytest
 from huggingface_hub import constants
 
 from app import log
-from app.engine.accounts import Account
+from app.engine.hub.accounts import Account
 from app.errors import AppError, HubError
 from app.hub_events import SetToken
 from tests.faults.hub import Fault, LoopbackHub

@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlx_lm.models import llama
 
-from app.engine import gguf_file
-from app.engine.gguf import GgufError, folder_name, import_gguf
+from app.engine.gguf import container
+from app.engine.gguf.importing import GgufError, folder_name, import_gguf
 from app.errors import Interrupted
 from tests.engine_kit import load as loaded
 from tests.unit.app.engine.gguf_writer import TOKENS, llama_metadata, llama_tensors, write
@@ -43,7 +43,7 @@ def refused(path: Path, source: Path, reason: str) -> None:
 @pytest.mark.parametrize("kind", ["F32", "F16", "Q4_0", "Q4_1", "Q8_0"])
 def test_every_type_reads_as_mlx_reads_it(tmp_path: Path, kind: str) -> None:
     source = tiny(tmp_path, kind)
-    theirs, ours = mx.load(str(source)), gguf_file.read(source).tensors
+    theirs, ours = mx.load(str(source)), container.read(source).tensors
     for name, tensor in ours.items():
         base = name.removesuffix(".weight")
         expected = theirs[name]
@@ -62,7 +62,7 @@ def test_every_type_reads_as_mlx_reads_it(tmp_path: Path, kind: str) -> None:
     ("kind", "error"), [("BF16", 4e-3), ("F16", 5e-4), ("Q8_0", 4e-3), ("Q4_0", 8e-2), ("Q4_1", 6e-2)]
 )
 def test_every_type_reads_as_what_was_written(tmp_path: Path, kind: str, error: float) -> None:
-    read, written = gguf_file.read(tiny(tmp_path, kind)).tensors, llama_tensors()
+    read, written = container.read(tiny(tmp_path, kind)).tensors, llama_tensors()
     for name, array in written.items():
         assert np.abs(read[name].floats() - array).max() <= error * max(np.abs(array).max(), 1.0), name
 
@@ -99,7 +99,7 @@ def test_quantised_weights_stay_as_stored(tmp_path: Path) -> None:
     quantization = json.loads((folder / "config.json").read_bytes())["quantization"]
     assert quantization == {"group_size": 32, "bits": 4, "model.embed_tokens": {"group_size": 32, "bits": 8}}
     model, _ = mlx_lm.load(str(folder))
-    stored = gguf_file.read(source).tensors
+    stored = container.read(source).tensors
     assert model.model.layers[0].self_attn.v_proj.weight.dtype == mx.float16
     np.testing.assert_array_equal(
         np.array(model.model.layers[1].mlp.down_proj.weight), stored["blk.1.ffn_down.weight"].packed()[0]
@@ -212,7 +212,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, reason: str) ->
 
 def test_a_list_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of nothing but zeros behind it: 8 bytes an empty string, so a billion of them."""
-    monkeypatch.setattr(gguf_file, "_HEADER_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr(container, "_HEADER_LIMIT_BYTES", 1 << 20)
     source = tmp_path / "endless.gguf"
     source.write_bytes(b"GGUF" + struct.pack("<IQQQ1sIIQ", 3, 0, 1, 1, b"k", 9, 8, 10**9))
     os.truncate(source, 9 * 10**9)

@@ -14,9 +14,10 @@ import pytest
 import sentencepiece
 from tokenizers import Tokenizer
 
-from app.engine import gguf_file, gguf_weights
-from app.engine.gguf import GgufError, import_gguf
-from app.engine.gguf_blocks import TYPES
+from app.engine.gguf import container
+from app.engine.gguf import weights as gguf_weights
+from app.engine.gguf.blocks import TYPES
+from app.engine.gguf.importing import GgufError, import_gguf
 from tests.unit.app.engine.gguf_writer import TOKENS, metadata, tensors, write
 
 PROMPT = mx.array([[5, 60, 17, 90, 33, 2, 71, 18, 101, 44, 9, 9, 120, 7]])  # longer than the tiny gemma's window
@@ -121,7 +122,7 @@ def test_kept_small_it_computes_what_the_dequantised_weights_do(tmp_path: Path, 
 def test_packed_codes_mean_what_the_blocks_mean(tmp_path: Path, kind: str) -> None:
     """To float16's precision where a block multiplies two numbers for a scale, else to the last bit."""
     weights = {"token_embd.weight": np.random.default_rng(1).normal(0, 0.2, (40, 256)).astype(np.float32)}
-    tensor = gguf_file.read(write(tmp_path / "m.gguf", {"general.architecture": "x"}, weights, kind)).tensors
+    tensor = container.read(write(tmp_path / "m.gguf", {"general.architecture": "x"}, weights, kind)).tensors
     (tensor,) = tensor.values()
     words, scales, biases = (mx.array(part) for part in tensor.packed())
     scales, biases = scales.astype(mx.float32), biases.astype(mx.float32)

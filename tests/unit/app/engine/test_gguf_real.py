@@ -10,7 +10,7 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
-from app.engine.gguf import import_gguf
+from app.engine.gguf.importing import import_gguf
 from tests.evaluation_models import gemma_gguf
 
 pytestmark = pytest.mark.long

@@ -14,11 +14,12 @@ import httpx2
 import pytest
 from huggingface_hub import constants, scan_cache_dir, snapshot_download
 
-from app.engine import curated, support
-from app.engine import hub as engine_hub
-from app.engine.fetching import Patience
-from app.engine.hub import Hub
-from app.engine.hub_errors import explain, model_page, transient, wait_s
+from app.engine import support
+from app.engine.hub import catalogue as engine_hub
+from app.engine.hub import curated
+from app.engine.hub.catalogue import Hub
+from app.engine.hub.errors import explain, model_page, transient, wait_s
+from app.engine.hub.fetching import Patience
 from app.errors import HubError
 from app.hub_events import HubQuery
 from tests.faults.downloading import Driver, cached, check_whole

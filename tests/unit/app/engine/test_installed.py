@@ -12,7 +12,7 @@ import mlx.core as mx
 import pytest
 
 from app.engine import models
-from app.engine.gguf import import_gguf
+from app.engine.gguf.importing import import_gguf
 from app.engine.models import InstalledModel
 from app.errors import AppError, Interrupted
 from app.events import LoadModel, ModelLoaded

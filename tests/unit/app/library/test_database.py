@@ -33,8 +33,12 @@ def fill(path: Path, count: int = 30) -> None:
             library.start_context(first.id)
             library.drafts.write(conversation, f"Draft {number}")
             library.profiles.save(f"Profile {number}", {"temperature": 0.5})
-            library.history.record_samples([(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)])
-            library.history.record_switch(SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None)
+            library.history.record_samples(
+                [(MemorySample(conversation, "turbo4", 9, 9, 9, 36, 1, 2, 2, 0, 0, 0), None)]
+            )
+            library.history.record_switch(
+                SchemeSwitched(conversation, "turbo4", "turbo2", 9, 9, 5, "encoded", 0.1), None
+            )
 
 
 def test_the_version_counts_the_migrations(path: Path) -> None:

@@ -47,7 +47,9 @@ def talk(library: Library) -> str:
     library.show(conversation, first.id)
     library.edit(library.messages(conversation)[2], "And after that?")
     library.set_generation(conversation, {"system_prompt": "Be brief.", "temperature": 0.5, "stop": ("END",)})
-    library.history.record_switch(SchemeSwitched(conversation, "turbo4", "turbo3", 90, 9000, 7000, "encoded", 0.5), first.id)
+    library.history.record_switch(
+        SchemeSwitched(conversation, "turbo4", "turbo3", 90, 9000, 7000, "encoded", 0.5), first.id
+    )
     library.history.record_samples([(MemorySample(conversation, "turbo3", 90, 7000, 9, 9, 9, 9, 9, 9, 9, 9), first.id)])
     return conversation
 

@@ -18,7 +18,7 @@ import keyring.errors
 from huggingface_hub import HfApi, constants, get_session, get_token
 
 from app import paths
-from app.engine.hub_errors import explain
+from app.engine.hub.errors import explain
 from app.errors import AppError, HubError
 from app.hub_events import AccountStatus
 from app.log import keep_secret

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine import gguf_architectures as architectures
-from app.engine.gguf_architectures import Architecture, Config
-from app.engine.gguf_blocks import BLOCK
-from app.engine.gguf_file import GgufError, GgufFile, Tensor
+from app.engine.gguf import architectures
+from app.engine.gguf.architectures import Architecture, Config
+from app.engine.gguf.blocks import BLOCK
+from app.engine.gguf.container import GgufError, GgufFile, Tensor
 from app.words import say
 
 WeightKind = Literal["float32", "float16", "quantized"]

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import httpx2
 from huggingface_hub.utils import hf_raise_for_status
 
-from app.engine.hub_errors import explain, transient, wait_s
+from app.engine.hub.errors import explain, transient, wait_s
 from app.errors import HubError
 from app.hub_events import HubFile
 from app.words import number, say

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.gguf_file import GgufError, GgufFile, setting
+from app.engine.gguf.container import GgufError, GgufFile, setting
 from app.words import say
 
 Array = NDArray[Any]

@@ -24,8 +24,8 @@ from huggingface_hub.hf_api import ModelInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, validate_repo_id
 
 from app.engine import support
-from app.engine.fetching import HubLoop
-from app.engine.hub_errors import NONSENSE, explain, model_page
+from app.engine.hub.errors import NONSENSE, explain, model_page
+from app.engine.hub.fetching import HubLoop
 from app.errors import AppError, HubError
 from app.hub_events import HubDetails, HubFile, HubModel, HubQuery
 from app.words import say

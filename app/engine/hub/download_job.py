@@ -17,9 +17,9 @@ from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
 from huggingface_hub.utils import build_hf_headers
 
 from app.engine import model_folder, support
-from app.engine.fetching import Fetcher, Patience, Progress, Retries, in_thread, size_of, verified
-from app.engine.hub import Hub
-from app.engine.hub_cache import CachedModel
+from app.engine.hub.cache import CachedModel
+from app.engine.hub.catalogue import Hub
+from app.engine.hub.fetching import Fetcher, Patience, Progress, Retries, in_thread, size_of, verified
 from app.errors import AppError, HubError
 from app.hub_events import DownloadState, DownloadStatus, FileProgress, HubFile
 from app.paths import shown

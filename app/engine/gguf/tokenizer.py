@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from app.engine.gguf_file import GgufError, GgufFile, setting
+from app.engine.gguf.container import GgufError, GgufFile, setting
 from app.words import say
 
 # What splits text before the merges, by the file's `tokenizer.ggml.pre`.

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine import gguf_blocks
-from app.engine.gguf_blocks import OTHER_TYPES, TYPES, BlockType
+from app.engine.gguf import blocks
+from app.engine.gguf.blocks import OTHER_TYPES, TYPES, BlockType
 from app.errors import AppError
 from app.words import say, why
 
@@ -62,11 +62,11 @@ class Tensor:
 
     def floats(self, rows: slice = slice(None)) -> NDArray[np.float32]:
         """The values, dequantised; of a matrix these rows."""
-        return gguf_blocks.floats(self.type_id, self._rows(rows)).reshape(-1, *self.shape[1:])
+        return blocks.floats(self.type_id, self._rows(rows)).reshape(-1, *self.shape[1:])
 
     def packed(self, rows: slice = slice(None)) -> tuple[NDArray[np.uint32], NDArray[np.float16], NDArray[np.float16]]:
         """A matrix's rows in MLX's affine form with groups of 32 along the last axis: packed codes, scales, biases."""
-        return gguf_blocks.packed(self.type_id, self._rows(rows))
+        return blocks.packed(self.type_id, self._rows(rows))
 
     def _rows(self, rows: slice) -> NDArray[np.uint8]:
         count = self.shape[0] if len(self.shape) > 1 else 1

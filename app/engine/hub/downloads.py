@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.engine.download_job import DownloadJob, Tools
-from app.engine.fetching import HubLoop
-from app.engine.hub_errors import explain
+from app.engine.hub.download_job import DownloadJob, Tools
+from app.engine.hub.errors import explain
+from app.engine.hub.fetching import HubLoop
 from app.errors import AppError, HubError
 from app.hub_events import DownloadRemoved, DownloadStatus, HubFile
 

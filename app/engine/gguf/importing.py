@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.engine import gguf_architectures as architectures
-from app.engine import gguf_weights, parts
-from app.engine.gguf_file import GgufError, read
-from app.engine.gguf_tokenizer import tokenizer_files
-from app.engine.gguf_weights import WeightKind
+from app.engine import parts
+from app.engine.gguf import architectures
+from app.engine.gguf import weights as gguf_weights
+from app.engine.gguf.container import GgufError, read
+from app.engine.gguf.tokenizer import tokenizer_files
+from app.engine.gguf.weights import WeightKind
 from app.paths import sync_folder
 from app.words import say, size, why
 
