@@ -266,11 +266,16 @@ def test_where_nothing_fits_it_says_what_could_be_done(
         assert told in failed.error.hint
 
 
-def test_what_is_loaded_counts_as_free() -> None:
+def test_what_is_loaded_counts_as_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's figure stands still here: others on the machine take and give memory all the time."""
+    memory = psutil.virtual_memory()
+    memory = memory._replace(available=memory.total // 4)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    mx.clear_cache()
     without = fit.Machine.now().free_bytes
     ballast = mx.zeros((1 << 28,), mx.uint8)
     mx.eval(ballast)
-    assert fit.Machine.now().free_bytes > without - (1 << 27)
+    assert 0 <= fit.Machine.now().free_bytes - without - ballast.nbytes < 4096  # beside it a scalar of its own
 
 
 def test_dequantised_weights_are_what_counts_on_a_cpu(
