@@ -100,7 +100,7 @@ def test_a_person_chats_switches_quits_and_reopens(desk: tuple[Machine, Screen],
         assert second.wait(timeout=30) == 0
     except AssertionError:
         display.shoot(tmp_path / "screen.png")
-        print(bundle.log())
+        print(bundle.log(), bundle.ask("SELECT role, state, content FROM messages ORDER BY seq"))
         raise
 
     assert [text for (text,) in bundle.ask("SELECT content FROM messages WHERE role = 'user' ORDER BY seq")] == [
@@ -268,6 +268,7 @@ def _wait_for_reply(bundle: Machine, display: Screen, number: int) -> None:
         if state in ("complete", "length", "interrupted"):
             return True
         if text:
+            display.focus()
             display.press("Escape")
         return False
 

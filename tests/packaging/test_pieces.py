@@ -231,7 +231,7 @@ def test_qt_orders_writes_and_names_the_same_with_less_of_icus_data(tmp_path: Pa
 
     before, after = said(), said(LD_PRELOAD=str(smaller))
 
-    assert (before[0], after[0]) == (str(library), str(smaller))
+    assert (before[0], after[0]) == (str(library.resolve()), str(smaller))
     assert before[1:] == after[1:]
     assert int(before[1]) > 100
     assert smaller.stat().st_size < library.stat().st_size - 12_000_000
