@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 class StopFinder:
     """Passes text on, but for what may be the beginning of a stop string. `found` once one has come: nothing of it, or
-    behind it, is passed on.
+    behind it, is passed on. `before` is what the text goes on from: `held` of its letters may begin a stop string, and
+    come again.
     """
 
-    def __init__(self, stops: Sequence[str]) -> None:
+    def __init__(self, stops: Sequence[str], before: str = "") -> None:
         self._stops = tuple(stop for stop in stops if stop)
-        self._held = ""
+        self.held = max((_begun(stop, before) for stop in self._stops), default=0)
+        self._held = before[len(before) - self.held :]
         self.found = False
 
     def push(self, text: str) -> str:

@@ -97,10 +97,11 @@ class Turn:
         chat_format = session.loaded.format
         tokenizer, begun = session.loaded.tokenizer, command.begun
         self._stream = prompt.TextStream(tokenizer, chat_format.hidden, ids[-prompt.HOLD_TOKENS :] if begun else ())
-        self._stops = StopFinder((*command.params.stop, *chat_format.stops))
+        self._stops = StopFinder((*command.params.stop, *chat_format.stops), before=begun)
         self._lengths: list[int] = []  # of the text of the reply's tokens up to each one, without the head
-        self._passed = 0  # letters of it that came before any stop string
-        self._told = begun
+        self._known = self._stops.held  # letters that are told again behind `_told`; the window has them
+        self._passed = -self._known  # letters of it that came before any stop string
+        self._told = begun[: len(begun) - self._known]
         self._untold = ""
         self._before = before  # tokens of the reply in the prompt
         self._generated = 0  # tokens of the reply that this turn has made
@@ -216,9 +217,10 @@ class Turn:
         if self._untold:
             text, self._untold = self._untold, ""
             self._told += text
-            yield TokenBatch(
-                self._command.conversation_id, self._command.reply_id, text, self._before + self._generated
-            )
+            new, self._known = text[self._known :], max(0, self._known - len(text))
+            if new:
+                count = self._before + self._generated
+                yield TokenBatch(self._command.conversation_id, self._command.reply_id, new, count)
 
 
 class _Ticker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -556,3 +557,40 @@ def test_a_conversation_deleted_while_it_is_answered_comes_back_with_all_its_bra
     assert not three.chat.generating
     press(tools(three.items(ReplyView)[0]).previous, three)
     assert spoken(three) == ["a", "A 1", "b", "B 2", "c", "C 3"]
+
+
+def test_a_scheme_that_waited_goes_with_the_reply_that_takes_its_place(bench: Bench) -> None:
+    bench.engine.hold = True
+    bench.say("hello")
+    bench.step(4)
+    bench.pick("turbo2")
+    assert bench.panel.pending_text == "turbo2 after this reply"
+    bench.window.actions_.again.trigger()
+    bench.engine.hold = False
+    bench.rest()
+    assert generated(bench)[-1].scheme == "turbo2"
+    assert bench.panel.pending_text == ""
+    assert bench.panel.picker.currentText() == "turbo2"
+    assert bench.library.conversation(bench.chat.current).scheme == "turbo2"
+    bench.say("and now?")
+    assert generated(bench)[-1].scheme == "turbo2"
+
+
+def test_without_a_model_a_scheme_is_noted_when_the_disk_can_be_written(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = start()
+    first.say("hello")
+    first.close()
+    bench = start(load=False)
+    bench.chat.open(bench.chat.newest())
+
+    def full(conversation: str, scheme: str) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.library, "set_scheme", full)
+        bench.window.guard.scheme_taken.emit("turbo2")
+        assert bench.chat.scheme == "turbo2"
+    bench.chat._writing.flush()
+    assert bench.library.conversation(bench.chat.current).scheme == "turbo2"

@@ -186,6 +186,9 @@ class Chat(QObject):
         """Have the message answered that `reply` stands behind. `anew`: what stands before it looks different too.
         `before`: the reply as it was, where it has begun and goes on.
         """
+        if self._switching.take(reply.conversation):
+            self._set_scheme(reply.scheme)
+            self._show_state()
         self.answering.begin(reply, self._first_status(), before)
         if reply.conversation != self.current:  # it has just been made, and goes on with what was chosen here
             self.generation.adopt(reply.conversation)
@@ -249,13 +252,17 @@ class Chat(QObject):
                 self._engine.stop(self.current)  # it gives way to this one
             self._switch(self.current, name)
         else:
-            self.scheme = name
-            if self.current:
-                self._library.set_scheme(self.current, name)
-            else:
+            self._set_scheme(name)
+            if not self.current:
                 self.new_scheme = name
             self._show_state()
             self.list_changed.emit()
+
+    def _set_scheme(self, name: str) -> None:
+        """The next reply brings it along; the engine has nothing to do before."""
+        self.scheme = name
+        if self.current:
+            self._writing.put(("scheme", self.current), partial(self._library.set_scheme, self.current, name))
 
     def _switch(self, conversation_id: str, name: str) -> None:
         self.cache_wanted.emit(conversation_id)
@@ -406,12 +413,12 @@ class Chat(QObject):
         return self.model.context_tokens if self.model else 0
 
     def on_turn_ended(self, conversation_id: str) -> None:
-        """What waited for it is done: another reply, which brings a scheme that was asked for along, or that alone."""
+        """What waited for it is done: another reply, which takes a scheme that was asked for along, or that alone."""
         self._idle_timer.start()
         self.state_changed()
         self.choices.turn_ended(conversation_id)
         waiting = self._switching.take(conversation_id)
-        if waiting and self.model and not self.answering.conversation:
+        if waiting and self.model:
             self._switch(conversation_id, waiting)
         self.list_changed.emit()
 

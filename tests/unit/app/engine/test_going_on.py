@@ -102,6 +102,25 @@ def test_stopped_before_its_first_word_it_says_what_it_said(engine: Engine) -> N
     assert not of(TokenBatch, events)
 
 
+def test_a_stop_string_that_the_cut_divides_ends_it_and_is_not_shown(engine: Engine) -> None:
+    whole = ask(engine, transcript(LONG), "none", conversation="whole").text
+    half = ask(engine, transcript(LONG), "none", replace(GREEDY, max_tokens=12)).text
+    cut = len(half)
+    assert "\ufffd" not in whole[cut - 2 : cut + 2]
+    stop = whole[cut - 2 : cut + 2]
+    ended = one(TurnFinished, drive(engine, going_on(half, params=replace(GREEDY, stop=("never", stop)))))
+    assert (ended.reason, ended.text) == ("stop", whole[: cut - 2])
+
+
+def test_what_only_begins_like_a_stop_string_at_the_cut_is_told_once(engine: Engine) -> None:
+    whole = ask(engine, transcript(LONG), "none", conversation="whole").text
+    half = ask(engine, transcript(LONG), "none", replace(GREEDY, max_tokens=12)).text
+    params = replace(GREEDY, max_tokens=12, stop=(whole[len(half) - 2 : len(half) + 2] + "never",))
+    events = drive(engine, going_on(half, params=params))
+    assert one(TurnFinished, events).text == whole
+    assert half + "".join(batch.text for batch in of(TokenBatch, events)) == whole
+
+
 def test_a_seeded_reply_that_went_on_can_still_be_repeated(engine: Engine) -> None:
     params = replace(SHORT, temperature=1.2, seed=5)
     first = ask(engine, transcript(LONG), "turbo4", params)
