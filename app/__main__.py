@@ -13,11 +13,16 @@ import sqlite3
 import sys
 from pathlib import Path
 
+from PySide6.QtWidgets import QApplication
+
 from app import crashes, log, paths
 from app.errors import AppError
+from app.settings import Settings
+from app.ui.shared import language
 from app.ui.shared.question import Question
 from app.ui.window.single import SingleInstance
 from app.ui.window.startup import EndSignals, finish, make_application, open_window, without_display
+from app.words import say
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,11 +58,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         notice = log.start()
         instance = SingleInstance(paths.data_dir(), app)
-        heard = not instance.first and instance.call_first(options.files)
-        if not instance.first:
-            shown = "its window was brought forward" if heard else "its window doesn't answer"
-            print(f"{app.applicationName()} is running already: {shown}.", file=sys.stderr)
+        if not instance.first and instance.call_first(options.files):
+            print(f"{app.applicationName()} is running already: its window was brought forward.", file=sys.stderr)
             return 0
+        if not instance.first:
+            language.install(app, language.chosen(Settings()))
+            return _refuse(
+                say("TurboQuant Chat is running already, and its window doesn't answer."),
+                say("Wait a little and start it again; or end the one that runs, then start it again."),
+            )
         report = crashes.begin(paths.logs_dir())
         window, engine = open_window()
         instance.show_on_call(window)
@@ -68,15 +77,21 @@ def main(arguments: list[str] | None = None) -> int:
     except (AppError, OSError, sqlite3.Error) as error:
         with contextlib.suppress(AppError):
             crashes.end(paths.logs_dir())
-        print(error, file=sys.stderr)
-        Question(None, app.applicationName(), str(error), warns=True, news=True).exec()
-        return 1
+        return _refuse(str(error))
     window.notices.show_notice(notice())
     if report is not None and window.resuming.box is None:  # which says more
         window.help.tell_of_crash(report)
     EndSignals(app).install()
     code = app.exec()
     return finish(window, engine, code)
+
+
+def _refuse(*sentences: str) -> int:
+    """The program can't start. Who double-clicked it sees no stderr."""
+    words = " ".join(sentences)
+    print(words, file=sys.stderr)
+    Question(None, QApplication.applicationName(), words, warns=True, news=True).exec()
+    return 1
 
 
 if __name__ == "__main__":

@@ -4326,6 +4326,14 @@
         <source>it is write-protected</source>
         <translation>schreibgeschützt</translation>
     </message>
+    <message>
+        <source>TurboQuant Chat is running already, and its window doesn&apos;t answer.</source>
+        <translation>TurboQuant Chat läuft schon, doch das Fenster antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>Wait a little and start it again; or end the one that runs, then start it again.</source>
+        <translation>Warten Sie etwas und starten Sie es noch einmal; oder beenden Sie das laufende und starten Sie es dann.</translation>
+    </message>
 </context>
 <context>
     <name>formats</name>

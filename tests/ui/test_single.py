@@ -14,6 +14,7 @@ from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app import crashes
 from app.ui.window import single
 from app.ui.window.opening import Opening
 from app.ui.window.single import SingleInstance
@@ -130,6 +131,32 @@ def test_a_second_start_says_so_and_ends(qtbot: QtBot, tmp_path: Path) -> None:
     assert held.first
     assert run.returncode == 0
     assert "is running already" in run.stderr
+
+
+_UNHEARD = """
+import sys
+from app import __main__ as program
+from app.ui.window import single
+single.PATIENCE_S = 0
+program.Question.exec = lambda box: print("shown:", box.details)
+sys.exit(program.main([]))
+"""
+
+
+def test_a_second_start_that_nobody_hears_tells_its_user(tmp_path: Path) -> None:
+    """Who double-clicked it sees no stderr; the first one's mark against crashes stays."""
+    folder, log = tmp_path / "data", tmp_path / "logs"
+    folder.mkdir()
+    log.mkdir()
+    held = SingleInstance(folder)
+    environment = {**os.environ, "TURBOQUANT_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen", "LANG": "C"}
+    assert crashes.begin(log) is None
+    run = subprocess.run([sys.executable, "-c", _UNHEARD], capture_output=True, text=True, env=environment, timeout=60,
+                         cwd=Path(__file__).parents[2])  # fmt: skip
+    assert held.first
+    assert run.returncode == 1, run.stderr
+    assert "doesn't answer" in run.stdout, run.stdout
+    assert (log / crashes.RUNNING).is_file()
 
 
 def test_files_that_the_system_hands_over_wait_for_the_window(qtbot: QtBot, tmp_path: Path) -> None:
