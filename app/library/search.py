@@ -33,6 +33,8 @@ _SELECT = (  # a damaged field may be of any type
     "SELECT seq, id, conversation, parent, coalesce(CAST(content AS TEXT), '') AS content, state, "
     "coalesce(CAST(created AS REAL), 0) AS created FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
 )
+# What stands in the way for a while, and is no damage.
+_NOT_NOW = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY)
 _LAYOUT = f"""
     CREATE VIRTUAL TABLE found USING fts5(
         message UNINDEXED, conversation UNINDEXED, content,
@@ -90,12 +92,16 @@ class SearchIndex:
         """Take in some of the messages that it hasn't seen, up to a reply that streams. Returns whether there may be
         more.
         """
-        try:
-            return self._follow()
-        except sqlite3.DatabaseError as error:
-            log.warning("the search index is made anew: %s", error)
-            self.forget()
-            return self._follow()
+        for _ in range(2):
+            try:
+                return self._follow()
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_NOW:
+                    log.warning("the search index isn't written now: %s", error)
+                    break
+                log.warning("the search index is made anew: %s", error)
+                self.forget()
+        return False
 
     def remove(self, places: Sequence[int]) -> None:
         """Forget the messages of these `seq`, which are about to go."""

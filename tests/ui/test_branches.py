@@ -585,12 +585,16 @@ def test_without_a_model_a_scheme_is_noted_when_the_disk_can_be_written(
     bench = start(load=False)
     bench.chat.open(bench.chat.newest())
 
-    def full(conversation: str, scheme: str) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+    disk, write = ["full"], bench.library.set_scheme
 
-    with monkeypatch.context() as patch:
-        patch.setattr(bench.library, "set_scheme", full)
-        bench.window.guard.scheme_taken.emit("turbo2")
-        assert bench.chat.scheme == "turbo2"
+    def set_scheme(conversation: str, scheme: str) -> None:
+        if disk:
+            raise sqlite3.OperationalError("database or disk is full")
+        write(conversation, scheme)
+
+    monkeypatch.setattr(bench.library, "set_scheme", set_scheme)
+    bench.window.guard.scheme_taken.emit("turbo2")
+    assert bench.chat.scheme == "turbo2"
+    disk.clear()
     bench.chat._writing.flush()
     assert bench.library.conversation(bench.chat.current).scheme == "turbo2"

@@ -60,10 +60,10 @@ class Chat(QObject):
         self.current = ""  # empty: a new conversation that has no row yet
         self.scheme = self.new_scheme = DEFAULT_SCHEME  # of the conversation on screen, and of the next new one
         self._switching = Switching(panel, self)
-        self.deleting = Deleting(library, notices, self._discard, self)
-        self.deleting.restored.connect(self.open)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
+        self.deleting = Deleting(library, self._writing, notices, self._discard, self)
+        self.deleting.restored.connect(self.open)
         self.editing = Editing(library, self._writing, self)
         self._items = ChatItems(self._live_reply, self.editing, self)
         self.generation = Generation(library, self._writing, models, notices, self)
@@ -281,17 +281,23 @@ class Chat(QObject):
     # ------------------------------------------------------------ titles, deleting
 
     def rename(self, conversation_id: str, title: str) -> None:
-        self._library.rename(conversation_id, title)
+        self._writing.done(partial(self._library.rename, conversation_id, title))
         self.list_changed.emit()
 
-    def delete(self, conversation_id: str) -> None:
-        """Take it off the list; `deleting` can bring it back."""
-        self.deleting.delete(conversation_id)
+    def pin(self, conversation_id: str, pinned: bool) -> None:
+        self._writing.done(partial(self._library.pin, conversation_id, pinned))
+        self.list_changed.emit()
+
+    def delete(self, conversation_id: str) -> bool:
+        """Take it off the list; `deleting` can bring it back. False: the disk refuses it."""
+        if not self.deleting.delete(conversation_id):
+            return False
         self._engine.stop(conversation_id)
         self._switching.take(conversation_id)
         if conversation_id == self.current:
             self.new()
         self.list_changed.emit()
+        return True
 
     def hide_cache(self, conversation_id: str) -> None:
         """It is as if it were discarded; `bring_back_cache` or `discard_cache` follows."""

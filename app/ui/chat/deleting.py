@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.library.conversations import Library
 from app.ui.shared import formats
 from app.ui.shared.notice_bar import NoticeBar
+from app.ui.shared.writing import Writing
 
 NOTICE_S = 8.0
 
@@ -25,15 +26,17 @@ class Deleting(QObject):
     changed = Signal()
 
     def __init__(
-        self, library: Library, notices: NoticeBar, discard: Callable[[str], None], parent: QObject | None = None
+        self, library: Library, writing: Writing, notices: NoticeBar, discard: Callable[[str], None], parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._library, self._notices, self._discard = library, notices, discard
+        self._library, self._writing, self._notices, self._discard = library, writing, notices, discard
         self._deleted = self.title = self._words = ""
 
-    def delete(self, conversation_id: str) -> None:
+    def delete(self, conversation_id: str) -> bool:
+        """False: it can't be written, so nothing has changed."""
         title = self._library.conversation(conversation_id).title
-        self._library.delete(conversation_id)  # first: where it can't be, nothing has changed
+        if not self._writing.done(partial(self._library.delete, conversation_id)):
+            return False
         if self._deleted:
             self._discard(self._deleted)
         self._deleted, self.title = conversation_id, title
@@ -42,6 +45,7 @@ class Deleting(QObject):
         undo = partial(self.undo_of, conversation_id)
         self._notices.show_notice(self._words, self.tr("Undo"), undo, NOTICE_S)
         self.changed.emit()
+        return True
 
     def undo_of(self, conversation_id: str) -> None:
         """Undo, unless that is done or another was deleted since."""
@@ -49,9 +53,8 @@ class Deleting(QObject):
             self.undo()
 
     def undo(self) -> None:
-        if self._deleted:
+        if self._deleted and self._writing.done(partial(self._library.restore, self._deleted)):
             conversation_id, self._deleted, self.title = self._deleted, "", ""
             self._notices.dismiss(self._words)
-            self._library.restore(conversation_id)
             self.restored.emit(conversation_id)
             self.changed.emit()

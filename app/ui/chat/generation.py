@@ -171,13 +171,8 @@ class Generation(QObject):
 
     def _change(self, write: partial[None]) -> bool:
         """Whether it is written; where the disk refuses it, that is said."""
-
-        def written() -> bool:
-            write()
-            return True
-
         try:
-            return bool(self._writing.now(written))
+            return self._writing.done(write)
         except sqlite3.IntegrityError:  # a name that another window has taken meanwhile
             return False
 

@@ -50,7 +50,7 @@ class Browsing(QObject):
         sidebar.conversation_chosen.connect(self.on_conversation_chosen)
         sidebar.hit_chosen.connect(self.on_hit_chosen)
         sidebar.rename_requested.connect(chat.rename)
-        sidebar.pin_requested.connect(self.on_pin_requested)
+        sidebar.pin_requested.connect(chat.pin)
         sidebar.delete_requested.connect(self.on_delete_requested)
         sidebar.searched.connect(self.on_searched)
         self.on_deleting_changed()
@@ -125,11 +125,7 @@ class Browsing(QObject):
     def on_pin(self) -> None:
         self._sidebar.on_open()
         if self._chat.current:
-            self.on_pin_requested(self._chat.current, not self._pinned)
-
-    def on_pin_requested(self, conversation_id: str, pinned: bool) -> None:
-        self._library.pin(conversation_id, pinned)
-        self.on_list_changed()
+            self._chat.pin(self._chat.current, not self._pinned)
 
     def on_delete(self) -> None:
         if self._sidebar.list.editing:  # those keys are meant for the name
@@ -143,9 +139,9 @@ class Browsing(QObject):
         shown = conversation_id == self._chat.current
         ids = [conversation.id for conversation in self._library.conversations()]
         place = ids.index(conversation_id) if conversation_id in ids else 0
-        self._chat.delete(conversation_id)
+        deleted = self._chat.delete(conversation_id)
         ids = [one for one in ids if one != conversation_id]
-        if shown and ids:  # its neighbour takes its place, as in every list
+        if deleted and shown and ids:  # its neighbour takes its place, as in every list
             self._chat.open(ids[min(place, len(ids) - 1)])
         self.chat_wanted.emit()
 

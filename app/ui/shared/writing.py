@@ -48,6 +48,15 @@ class Writing(QObject):
             self._notices.show_notice(words.format(why(error)))
             return None
 
+    def done(self, write: Callable[[], object]) -> bool:
+        """As `now`, for what has no result: whether it is written."""
+
+        def written() -> bool:
+            write()
+            return True
+
+        return bool(self.now(written))
+
     def flush(self) -> None:
         try:
             self._drain()

@@ -133,6 +133,20 @@ def test_damage_within_the_index_costs_at_most_one_search(library: Library, path
             assert [m.content for m in again.messages(again.conversations()[0].id)] == ["one more"]
 
 
+def test_a_full_disk_costs_nothing_that_is_in_the_index(library: Library) -> None:
+    say(library, "an old word")
+    assert found(library, "old")
+    index = library._index._opened()
+    pages = index.execute("PRAGMA page_count").fetchone()[0]
+    index.execute(f"PRAGMA max_page_count = {pages}")
+    say(library, " ".join(f"new{number}" for number in range(3000)))
+    assert not library.follow()
+    assert library.search("old")
+    assert not library.search("new7")
+    index.execute("PRAGMA max_page_count = 100000")
+    assert found(library, "new7")
+
+
 @pytest.mark.parametrize("count", [1, 5, 9])
 def test_an_index_of_another_library_is_made_anew(library: Library, path: Path, count: int) -> None:
     say(library, *("old word" for _ in range(5)))
