@@ -10,12 +10,12 @@ from __future__ import annotations
 import mlx.core as mx
 
 from turboquant.codec import MAX_NORM
+from turboquant.segments import FEW
 
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
 ENOUGH = 512  # query tokens, beyond which more of them change little
-PLENTY = 128  # query tokens, beyond which one in eight decoded ones is looked at: it's some operations more a layer
-ONE_IN = 8
+PLENTY = 128  # query tokens, beyond which decoded ones, which cost some operations a layer each, aren't looked at
 TOGETHER = 32  # decoded tokens whose queries are summed at once; they are held until then
 SAMPLE_MIN = 16  # keys, below which nothing is said of a channel's power
 STILL = 1e-5  # of a head's power: less than 16-bit keys that vary have around their mean
@@ -36,28 +36,22 @@ class Calibration:
         self.enabled = enabled
         self.query_power: mx.array | None = None  # (B, H, D) float32, sum of squares
         self.observed = 0  # query tokens in it
-        self._decoded = 0  # tokens that came alone
         self.channel_scale: mx.array | None = None  # (B, H, D) float16
         self.channel_order: mx.array | None = None  # (B, H, D) uint16, see split.py
         self.offsets: mx.array | None = None  # (B, H, G, D) float16
         self.segment_starts: tuple[int, ...] = ()
 
     def observe(self, queries: mx.array, kv_heads: int) -> None:
-        """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known.
-
-        Of tokens that come one by one, as they are decoded, it adds one in ONE_IN once PLENTY are known.
-        """
-        if self.observed >= ENOUGH or not self.enabled or self.channel_scale is not None:
-            return
+        """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known."""
         batch, _, length, dim = queries.shape
-        self._decoded += length == 1
-        if length == 1 and self.observed >= PLENTY and self._decoded % ONE_IN:
+        known, few = self.observed, length <= FEW
+        if known >= (PLENTY if few else ENOUGH) or not self.enabled or self.channel_scale is not None:
             return
         grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
         power = mx.square(grouped).sum(axis=2)
         self.query_power = power if self.query_power is None else self.query_power + power
         self.observed += length
-        if length == 1 and self._decoded % TOGETHER == 0:
+        if few and self.observed // TOGETHER > known // TOGETHER:
             mx.async_eval(self.query_power)
 
     def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:

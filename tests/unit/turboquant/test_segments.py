@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cache_kit import normal
-from turboquant.calibration import ENOUGH, ONE_IN, PLENTY, Calibration
+from turboquant.calibration import ENOUGH, PLENTY, TOGETHER, Calibration
 from turboquant.segments import FEW, Buffer
 
 
@@ -81,18 +81,33 @@ def test_a_copy_goes_its_own_way(rows: int) -> None:
         assert same(branch, mx.concatenate([given, own], axis=2))
 
 
-def test_queries_are_observed_until_enough_are_known() -> None:
-    """A raw cache that decodes for long looks at one query in some, and holds none; a prompt's count all."""
+@pytest.mark.parametrize("rows", [1, 3])
+def test_decoded_queries_are_observed_until_plenty_are_known(rows: int) -> None:
+    """Drafts too; those of a prompt count until enough are."""
     calibration = Calibration()
-    queries = normal(1, 4, 1, 8, seed=1)
-    for step in range(1, ONE_IN * ENOUGH):
+    queries = normal(1, 4, rows, 8, seed=1)
+    steps = -(-PLENTY // rows)
+    for step in range(1, steps + 5):
         calibration.observe(queries, 2)
-        known = min(step, PLENTY) + max(step // ONE_IN - PLENTY // ONE_IN, 0)
-        assert calibration.observed == min(known, ENOUGH)
-    assert calibration.query_power is not None
-    want = np.square(np.array(queries)).reshape(1, 2, 2, 8).sum(axis=2)
-    assert np.allclose(np.array(calibration.query_power), want * ENOUGH, rtol=1e-4)
-    prompt = Calibration()
-    prompt.observe(mx.repeat(queries, 20, axis=2), 2)
-    assert prompt.observed == 20
-    assert np.allclose(np.array(prompt.query_power), want * 20, rtol=1e-4)
+        assert calibration.observed == min(step, steps) * rows
+    want = np.square(np.array(queries)).reshape(1, 2, -1, 8).sum(axis=2)
+    assert np.allclose(np.array(calibration.query_power), want * steps, rtol=1e-4)
+    prompt = mx.repeat(queries, 400, axis=2)
+    for _ in range(3):
+        calibration.observe(prompt, 2)
+    added = -(-(ENOUGH - steps * rows) // (400 * rows))
+    assert calibration.observed == (steps + 400 * added) * rows
+    assert np.allclose(np.array(calibration.query_power), want * (steps + 400 * added), rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_decoded_queries_are_not_held_for_long(rows: int) -> None:
+    """Summing is lazy, so each query stays until its sum is computed."""
+    calibration, held = Calibration(), mx.get_active_memory()
+    for _ in range(PLENTY // rows):
+        queries = mx.random.normal((1, 4, rows, 1 << 12))
+        mx.eval(queries)
+        calibration.observe(queries, 2)
+        del queries
+    mx.synchronize()
+    assert mx.get_active_memory() - held < (TOGETHER + 2) * 4 * 4 * (1 << 12)
