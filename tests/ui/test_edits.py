@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.library.conversations import Library
+from app.ui.shared import theme
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.user_bubble import UserBubble
 from tests.ui.conftest import Bench
@@ -76,3 +77,18 @@ def test_it_goes_with_its_conversation(start: Start) -> None:
         library.delete(conversation)
     with Library(path) as library:
         assert library._db.execute("SELECT count(*) FROM edits").fetchone()[0] == 0
+
+
+def test_its_buttons_stay_whole_beside_the_panel_with_large_letters(german: None, start: Start) -> None:
+    bench = start()
+    bench.say("hello")
+    try:
+        theme.theme().set_scale(2.0)
+        bench.window.resize(1280, 800)
+        bench.rest()
+        editor = opened(bench)
+        for button in (editor.save, editor.cancel):
+            assert button.width() >= button.sizeHint().width()
+            assert editor.rect().contains(button.geometry())
+    finally:
+        theme.theme().set_scale(1.0)

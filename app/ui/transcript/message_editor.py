@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
 from app import attachments
 from app.ui.composer.attachment_row import AttachmentRow
 from app.ui.composer.message_edit import MessageEdit, says_something, trimmed
 from app.ui.shared import formats, painting, theme
+
+MARGINS = (13, 11, 11, 10)
 
 
 class MessageEditor(QWidget):
@@ -27,7 +29,7 @@ class MessageEditor(QWidget):
         self.setAccessibleName(self.tr("Edit this message"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         column = QVBoxLayout(self)
-        column.setContentsMargins(13, 11, 11, 10)
+        column.setContentsMargins(*MARGINS)
         column.setSpacing(8)
         self.edit = _Edit(self)
         self.edit.setAccessibleName(self.tr("Edit this message"))
@@ -44,7 +46,7 @@ class MessageEditor(QWidget):
         self.setFocusProxy(self.edit)
         column.addWidget(self.files)
         column.addWidget(self.edit)
-        row = QHBoxLayout()
+        self._row = row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         row.addStretch()
         self.cancel = QPushButton(self.tr("Cancel"), self)
@@ -85,6 +87,13 @@ class MessageEditor(QWidget):
 
     def on_theme_changed(self) -> None:
         self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The buttons stand beside each other where there is room."""
+        super().resizeEvent(event)
+        wanted = self.cancel.sizeHint().width() + self._row.spacing() + self.save.sizeHint().width()
+        beside = wanted <= self.width() - MARGINS[0] - MARGINS[2]
+        self._row.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.BottomToTop)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         with QPainter(self) as painter:
