@@ -195,6 +195,9 @@ class TurboQuantCache(Packing):
             self.obstacle = CHANGED
             return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
         self.attended = True
+        if not self.packing and self.backend.leaves_raw and not soft_cap:
+            self.calibration.observe(queries, self.shape[1])
+            return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
         return self.attend(queries, scale, mask, sinks, soft_cap)
 
     def attend(

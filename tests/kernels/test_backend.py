@@ -213,6 +213,30 @@ def test_step_by_step_through_flushes_and_trims(backend: GpuBackend, runs: Emula
     assert not backend.notice
 
 
+@pytest.mark.parametrize(("window", "keep"), [(0, 0), (16, 0), (16, 3)])
+def test_a_raw_cache_is_left_to_mlx(
+    backend: GpuBackend, monkeypatch: pytest.MonkeyPatch, window: int, keep: int
+) -> None:
+    """What the model fetched is all that it must see, behind a window that has moved on too; queries are observed."""
+    cache = TurboQuantCache("none", window=window, keep=keep)
+    cache.backend = backend
+    attend = backend.attend
+    monkeypatch.setattr(backend, "attend", None)
+    for step, rows in enumerate((12, 1, 9, 1, 3, *[1] * 20)):
+        mx.random.seed(step)
+        mask = cache.make_mask(rows)
+        fresh = mx.random.normal((2, 1, 2, rows, 32)).astype(mx.float16)
+        queries = mx.random.normal((1, 4, rows, 32)).astype(mx.float16)
+        fetched = cache.update_and_fetch(fresh[0], fresh[1])
+        got = cache.attend_fetched(queries, *fetched, 0.2, mask, None)
+        assert relative(got, ReferenceBackend().attend(queries, cache.stretches(), 0.2, mask, None)) < 2e-3, step
+    assert cache.attended
+    assert cache.calibration.observed == cache.offset
+    monkeypatch.setattr(backend, "attend", attend)
+    capped = cache.attend_fetched(queries, *fetched, 0.2, mask, None, 1.0)
+    assert relative(capped, ReferenceBackend().attend(queries, cache.stretches(), 0.2, mask, None, 1.0)) < 2e-3
+
+
 def test_no_length_is_compiled_twice(backend: GpuBackend) -> None:
     """One text up to SINGLE_ROWS tokens, another one beyond, whatever the length, the segments and the splits."""
     names: dict[bool, set[str]] = {True: set(), False: set()}

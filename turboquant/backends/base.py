@@ -21,10 +21,14 @@ VARIABLE = "TURBOQUANT_BACKEND"
 
 
 class Backend(Protocol):
-    """`name` is shown to the user; `notice` says why a slower one runs, or is empty."""
+    """`name` is shown to the user; `notice` says why a slower one runs, or is empty.
+
+    `leaves_raw`: nothing here attends faster over a raw cache than MLX does over what the model fetched from it.
+    """
 
     name: str
     notice: str
+    leaves_raw: bool
 
     def encode(
         self,

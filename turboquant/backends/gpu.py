@@ -32,6 +32,8 @@ SAMPLE = 2048  # rows that a check at first use looks at
 class GpuBackend(ReferenceBackend):
     """`window` and `soft_cap` are arguments of `decode` alone; no cache asks for them yet."""
 
+    leaves_raw = True
+
     def __init__(self, runs: Runs, verified: Verified) -> None:
         self.name = runs.target
         self.notice = ""

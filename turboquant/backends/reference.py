@@ -25,6 +25,7 @@ class ReferenceBackend:
 
     name = "reference"
     notice = ""
+    leaves_raw = False  # on a CPU MLX lays all scores out at once
 
     def encode(
         self,
@@ -226,6 +227,8 @@ def _attend_laid_out(
     step = length
     if mx.default_device() == mx.cpu:
         step = max(WORKING_BYTES // (2 * mx.float32.size * batch * heads * tokens), 1)
+    if step >= length:
+        return mx.fast.scaled_dot_product_attention(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
     outputs = []
     for row in range(0, length, step):
         stop = min(row + step, length)
@@ -239,9 +242,8 @@ def _attend_laid_out(
                 queries[:, :, row:stop], keys[:, :, :seen], values[:, :, :seen], scale=scale, mask=part, sinks=sinks
             )
         )
-        if step < length:
-            mx.eval(outputs[-1])  # the scores of one step are gone before the next one's are there
-    return outputs[0] if len(outputs) == 1 else mx.concatenate(outputs, axis=2)
+        mx.eval(outputs[-1])  # the scores of one step are gone before the next one's are there
+    return mx.concatenate(outputs, axis=2)
 
 
 def _held(kv: Stretches, begin: int, end: int) -> Iterator[tuple[int, int]]:
