@@ -1814,6 +1814,18 @@
         <source>{0} {1} is loaded again.</source>
         <translation>{0} {1} wird wieder geladen.</translation>
     </message>
+    <message>
+        <source>No model is loaded</source>
+        <translation>Kein Modell ist geladen</translation>
+    </message>
+    <message>
+        <source>Load {0}</source>
+        <translation>{0} laden</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
 </context>
 <context>
     <name>MainWindow</name>

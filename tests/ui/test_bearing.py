@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.ui.shared import notice_bar, theme
 from app.ui.window import window_state
@@ -44,6 +45,13 @@ def test_errors_without_end_leave_the_chat_its_room(bench: Bench) -> None:
     bench.rest()
     assert bench.window.width() == 640
     assert bench.window.notices.width() <= 640
+
+
+def test_a_notice_said_again_stays_as_long_again(bench: Bench, qtbot: QtBot) -> None:
+    notice = bench.window.notices.show_notice("No", timeout_s=60)
+    assert notice is not None
+    assert bench.window.notices.show_notice("No", timeout_s=0.001) is None
+    qtbot.waitUntil(lambda: not bench.window.notices.texts())
 
 
 def test_a_notice_is_found_by_its_words_whatever_is_shown_of_them(bench: Bench) -> None:

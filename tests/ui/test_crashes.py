@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QPushButton
 
 from app import crashes, log, paths
+from app.engine.marker import Unfinished, WorkMarker
 from app.ui.shared import faults
+from app.ui.shared.notice_bar import Notice
 from tests.ui.conftest import Bench
 
 SECRET = "the reactor's door code is 4711"
@@ -221,3 +224,55 @@ def test_the_log_turns_over(logged: Callable[[], str], turboquant_home: Path, mo
     files = list((turboquant_home / "logs").glob("turboquant-chat.log*"))
     assert len(files) == 4
     assert all(file.stat().st_size <= 2000 for file in files)
+
+
+def test_news_of_a_crash_come_once_and_leave_a_way_to_the_model(
+    start: Callable[..., Bench], turboquant_home: Path, tmp_path: Path
+) -> None:
+    """Closed without an answer it has been told all the same; who then wants a reply finds the button there."""
+    folder = tmp_path / "Tiny-1B"
+    folder.mkdir()
+    marker = WorkMarker(paths.snapshots_dir())
+    marker.set(Unfinished("generate", str(folder), ""))
+    bench = start(load=False)
+    bench.settings.set("model", str(folder))
+    bench.chat.open(bench.library.create("turbo4", "Tiny-1B").id)
+    bench.window.start(marker.read())
+    assert marker.read() is not None, "a crash before it is read must be told again"
+    box = bench.window.resuming.box
+    assert box is not None
+    box.reject()
+    assert marker.read() is None
+    for _ in range(2):
+        bench.chat.free()
+    bench.rest()
+    (notice,) = bench.window.notices.findChildren(Notice)
+    assert notice.text == "No model is loaded"
+    (button,) = notice.findChildren(QPushButton)
+    assert button.text() == "Load Tiny-1B"
+    button.click()
+    bench.rest()
+    assert bench.chat.model is not None
+    assert not bench.window.notices.texts()
+
+
+def test_without_any_model_the_way_leads_to_the_models(start: Callable[..., Bench]) -> None:
+    bench = start(load=False)
+    bench.window.loading.on_missing()
+    (button,) = bench.window.notices.findChildren(QPushButton)
+    button.click()
+    assert bench.window.pages.on_models
+
+
+def test_who_reads_the_report_finds_the_model_afterwards(
+    start: Callable[..., Bench], turboquant_home: Path, tmp_path: Path
+) -> None:
+    (paths.logs_dir()).mkdir(parents=True, exist_ok=True)
+    (paths.logs_dir() / "crash-20200101-000000.txt").write_text("a report")
+    bench = start(load=False)
+    bench.window.start(Unfinished("generate", str(tmp_path)))
+    assert bench.window.resuming.report is not None
+    bench.window.resuming.report.click()
+    assert bench.window.help.report is not None
+    assert bench.window.notices.texts() == ["No model is loaded"]
+    bench.window.help.report.close()

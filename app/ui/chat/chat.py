@@ -42,12 +42,14 @@ REASON_S = 6.0
 
 
 class Chat(QObject):
-    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`); of a conversation,
-    `discard_wanted` (the user wants its cache gone) and `cache_wanted` (the engine is about to use that).
+    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`), `model_missing` (for what
+    the user wants); of a conversation, `discard_wanted` (the user wants its cache gone) and `cache_wanted` (the engine
+    is about to use that).
     """
 
     list_changed = Signal()
     turn_changed = Signal()
+    model_missing = Signal()
     discard_wanted = Signal(str)
     cache_wanted = Signal(str)
 
@@ -372,7 +374,10 @@ class Chat(QObject):
     def free(self) -> bool:
         """Whether the engine can answer here; says why where it can't."""
         reason = self._hindrance()
-        self._notices.show_notice(reason, timeout_s=REASON_S)
+        if self.model is None and not self._models.loading:
+            self.model_missing.emit()
+        else:
+            self._notices.show_notice(reason, timeout_s=REASON_S)
         return not reason
 
     # ------------------------------------------------------------ the engine's events

@@ -43,14 +43,20 @@ class Notice(QWidget):
         row.addWidget(self._close)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self.dismiss)
-        if timeout_s:
-            self._timer.start(int(timeout_s * 1000))
+        self.stay(timeout_s)
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
 
     def set_text(self, text: str) -> None:
         self.text = text  # the label's may differ: shortened, or without what Qt can't hold
         self._label.setText(formats.short(text, MOST_LETTERS))
+
+    def stay(self, timeout_s: float) -> None:
+        """So long from now on; 0: until it is dismissed."""
+        if timeout_s:
+            self._timer.start(int(timeout_s * 1000))
+        else:
+            self._timer.stop()
 
     @property
     def has_action(self) -> bool:
@@ -80,8 +86,8 @@ class Notice(QWidget):
 
 
 class NoticeBar(QWidget):
-    """The notices that stand; the same text is shown once, unless it comes with an action: each has its own. Where
-    there are too many the oldest goes, one without an action if there is any.
+    """The notices that stand; the same text is shown once, and stays for longer, unless it comes with an action: each
+    has its own. Where there are too many the oldest goes, one without an action if there is any.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -94,7 +100,10 @@ class NoticeBar(QWidget):
     def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
                     timeout_s: float = 0) -> Notice | None:  # fmt: skip
         """The new notice, None where the same one stands already."""
-        if text and (on_action is not None or text not in self.texts()):
+        same = [notice for notice in self._standing() if notice.text == text] if on_action is None else []
+        for notice in same:
+            notice.stay(timeout_s)
+        if text and not same:
             if len(standing := self._standing()) >= MOST:
                 next((old for old in standing if not old.has_action), standing[0]).dismiss()
             notice = Notice(text, self, action, on_action, timeout_s)

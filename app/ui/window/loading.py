@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.engine.model_folder import display_name
 from app.errors import AppError
 from app.events import LoadModel
 from app.settings import Settings
@@ -45,6 +47,8 @@ class Loading(QObject):
         page.load_clicked.connect(self.load)
         welcome.folder_clicked.connect(self.on_open_folder)
         installing.finished.connect(self.load)
+        chat.model_missing.connect(self.on_missing)
+        self._missing = self.tr("No model is loaded")
         self.on_changed()
 
     def load(self, path: str) -> None:
@@ -53,13 +57,25 @@ class Loading(QObject):
 
     def load_usual(self) -> bool:
         """The one used last, else the starter; false where there is neither."""
-        chosen = self._settings.get("model", "")
+        if usual := self._usual():
+            self._models.load(LoadModel(usual, self._chat.scheme))
+        return bool(usual)
+
+    def _usual(self) -> str:
+        chosen: str = self._settings.get("model", "")
         if not chosen or not Path(chosen).is_dir():
             starter = self._starter_installed()
             chosen = str(starter) if starter else ""
-        if chosen:
-            self._models.load(LoadModel(chosen, self._chat.scheme))
-        return bool(chosen)
+        return chosen
+
+    def on_missing(self) -> None:
+        """The user wants something that needs a model: says so, with the way to one, until there is one."""
+        self._notices.dismiss(self._missing)
+        if usual := self._usual():
+            words = self.tr("Load {0}").format(display_name(Path(usual)))
+            self._notices.show_notice(self._missing, words, partial(self.load, usual))
+        else:
+            self._notices.show_notice(self._missing, self.tr("Choose a model"), self._actions.models.trigger)
 
     def _fill(self, menu: QMenu) -> None:
         if self._starter_installed() is None and not self._installing.job.running:
@@ -80,6 +96,8 @@ class Loading(QObject):
             self.button.show_none()
         else:
             self.button.show_model(self._models.model, self._models.asleep)
+        if self._models.loading or self._models.model is not None:
+            self._notices.dismiss(self._missing)
         self._actions.unload.setEnabled(self._models.model is not None and not self._models.asleep)
         self.changed.emit()
 

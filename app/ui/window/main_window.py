@@ -155,6 +155,7 @@ class MainWindow(QMainWindow):
         self.resuming.other_wanted.connect(self.on_models)
         self.resuming.report_wanted.connect(self.help.on_report)
         self.models_page.account_clicked.connect(self.configuring.on_account)
+        self.resuming.left.connect(self.loading.on_missing)
         self.models_page.left.connect(self.on_to_chat)
         self.pages.turned.connect(self.on_page_turned)
         self._drop_target.dropped.connect(self.on_dropped)

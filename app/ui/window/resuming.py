@@ -7,17 +7,21 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.engine.marker import Unfinished
+from app import paths
+from app.engine.marker import Unfinished, WorkMarker
 from app.engine.model_folder import display_name
 from app.ui.shared.question import Question
 
 
 class Resuming(QObject):
-    """`load_wanted(folder)`, `other_wanted`, `report_wanted`: how the user goes on. `box` is open until then."""
+    """`load_wanted(folder)`, `other_wanted`, `report_wanted`: how the user goes on; `left` where no model was chosen.
+    `box` is open until then.
+    """
 
     load_wanted = Signal(str)
     other_wanted = Signal()
     report_wanted = Signal()
+    left = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -65,8 +69,13 @@ class Resuming(QObject):
         return " ".join(words)
 
     def on_answered(self) -> None:
+        WorkMarker(paths.snapshots_dir()).clear()  # it has been said; a crash before that would be said again
         box, self.box = self.box, None
-        if box is None or box.answer is None:
+        if box is None:
+            return
+        if box.answer is None or box.answer is self.report:
+            self.left.emit()
+        if box.answer is None:
             return
         if box.answer is self.load:
             self.load_wanted.emit(self._folder)
