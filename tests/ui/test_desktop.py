@@ -179,6 +179,8 @@ def test_pinned_ones_stand_first(bench: Bench) -> None:
 
     assert rows() == ["Pinned", "One", "Today", "Three", "Two"]
     assert bench.window.actions_.pin.text() == "Unpin"
+    latest = bench.library.conversations()[1]
+    assert bench.chat.newest() == latest.id != first, "the one used last, pinned or not"
     bench.window.actions_.pin.trigger()
     assert rows()[0] == "Today"
     assert bench.window.actions_.pin.text() == "Pin to the top"

@@ -157,8 +157,9 @@ class Chat(QObject):
             self._show_state()
 
     def newest(self) -> str:
-        """The conversation that was used last; empty when there is none."""
-        return next((conversation.id for conversation in self._library.conversations()), "")
+        """The conversation that was used last, pinned or not; empty when there is none."""
+        latest = max(self._library.conversations(), key=lambda conversation: conversation.updated, default=None)
+        return latest.id if latest is not None else ""
 
     def restore_cache(self) -> None:
         if self.model and self.current and not self.generating:
