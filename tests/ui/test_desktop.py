@@ -336,6 +336,9 @@ def test_preferences_take_effect_at_once_and_last(start: Start, tmp_path: Path) 
     bench.pick("turbo8")
     bench.window.actions_.new.trigger()
     assert bench.chat.scheme == "turbo2", "the usual one, not the last"
+    choose(general.scheme, "")
+    assert bench.chat.scheme == "turbo8", "the one picked last, whatever was usual meanwhile"
+    choose(general.scheme, "turbo2")
     general.open_last.setChecked(False)
     general.load_last.setChecked(False)
     bench.close()

@@ -85,7 +85,7 @@ def test_geometry_columns_and_scheme_are_remembered(start: Start) -> None:
     assert again.settings.get("model", "") == "/models/Tiny-1B"
 
 
-def test_a_new_conversation_has_the_scheme_last_chosen_for_one(start: Start) -> None:
+def test_a_new_conversation_has_the_scheme_picked_last_anywhere(start: Start) -> None:
     bench = start()
     bench.pick("none")
     bench.say("An older one")
@@ -93,18 +93,19 @@ def test_a_new_conversation_has_the_scheme_last_chosen_for_one(start: Start) -> 
     bench.window.actions_.new.trigger()
     bench.pick("turbo3")
     bench.say("A newer one")
-    bench.pick("turbo8")  # of this one only
+    bench.pick("turbo8")  # in a conversation that has begun
     bench.chat.open(older)
+    assert bench.chat.scheme == "none"
     bench.window.actions_.new.trigger()
-    assert bench.chat.scheme == bench.panel.picker.currentText() == "turbo3"
+    assert bench.chat.scheme == bench.panel.picker.currentText() == "turbo8", "opening another one picks nothing"
     bench.chat.open(older)
     bench.close()
     again = start()
-    assert again.chat.scheme == "turbo3"
+    assert again.chat.scheme == "turbo8"
     again.chat.open(older)
-    assert again.chat.scheme == "none"
+    again.pick("none")  # what it has already
     again.chat.delete(older)
-    assert again.chat.scheme == "turbo3"
+    assert again.chat.scheme == "none"
 
 
 # ---------------------------------------------------------------- transcript

@@ -60,7 +60,9 @@ class Chat(QObject):
         self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.current = ""  # empty: a new conversation that has no row yet
-        self.scheme = self.new_scheme = DEFAULT_SCHEME  # of the conversation on screen, and of the next new one
+        self.scheme = DEFAULT_SCHEME  # of the conversation on screen
+        self.picked = DEFAULT_SCHEME  # what the user chose last, in whichever conversation
+        self.usual = ""  # what new conversations have instead, if anything
         self._switching = Switching(panel, self)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
@@ -119,7 +121,7 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current, self.scheme = "", self.new_scheme
+        self.current, self.scheme = "", self.usual or self.picked
         self.generation.show("")
         self.drafting.show("")
         self.answering.hide()
@@ -242,7 +244,15 @@ class Chat(QObject):
         """Of the conversation on screen: the one that it is changing to, else its own."""
         return self._switching.asked(self.current) or self.scheme
 
+    def set_usual(self, name: str) -> None:
+        """New conversations have this scheme, an empty one on screen too; empty: the one that was picked last."""
+        self.usual = name
+        if not self.current:
+            self._set_scheme(name or self.picked)
+            self._show_state()
+
     def on_scheme_picked(self, name: str) -> None:
+        self.picked = name
         if name == self.wanted_scheme():
             return
         if self.generating:
@@ -256,8 +266,6 @@ class Chat(QObject):
             self._switch(self.current, name)
         else:
             self._set_scheme(name)
-            if not self.current:
-                self.new_scheme = name
             self._show_state()
             self.list_changed.emit()
 

@@ -7,12 +7,10 @@ import logging
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.library.conversations import Library
-from app.settings import Settings
 from app.ui.chat.chat import Chat
 from app.ui.conversations.sidebar import Sidebar
 from app.ui.shared import formats
 from app.ui.shared.actions import Actions
-from app.ui.shared.usual import usual_scheme
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +27,8 @@ class Browsing(QObject):
     list_wanted = Signal()
     titled = Signal(str)
 
-    def __init__(self, library: Library, chat: Chat, sidebar: Sidebar, actions: Actions, settings: Settings,
-                 parent: QObject) -> None:  # fmt: skip
+    def __init__(self, library: Library, chat: Chat, sidebar: Sidebar, actions: Actions, parent: QObject) -> None:
         super().__init__(parent)
-        self._settings = settings
         self._library, self._chat, self._sidebar, self._actions = library, chat, sidebar, actions
         self._shown, self._pinned, self._others = True, False, False
         self._follow_timer = QTimer(self, singleShot=True, interval=FOLLOW_MS)
@@ -89,14 +85,8 @@ class Browsing(QObject):
     # ------------------------------------------------------------ which one
 
     def on_new(self) -> None:
-        self._prefer_usual()
         self._chat.new()
         self.chat_wanted.emit()
-
-    def _prefer_usual(self) -> None:
-        """A new conversation has the scheme that the preferences name, if they name one."""
-        if scheme := usual_scheme(self._settings):
-            self._chat.new_scheme = scheme
 
     def on_conversation_chosen(self, conversation_id: str) -> None:
         self.opening.emit()
@@ -135,7 +125,6 @@ class Browsing(QObject):
             self.on_delete_requested(self._chat.current)
 
     def on_delete_requested(self, conversation_id: str) -> None:
-        self._prefer_usual()
         shown = conversation_id == self._chat.current
         ids = [conversation.id for conversation in self._library.conversations()]
         place = ids.index(conversation_id) if conversation_id in ids else 0

@@ -45,13 +45,8 @@ class Configuring(QObject):
             storage = StoragePage(self._storage, self.window)
             self.window.add_page("storage", self.tr("Storage"), "storage", storage)
             self.window.models.idle_changed.connect(self.on_idle_changed)
-            self.window.general.scheme_changed.connect(self.on_usual_scheme_changed)
+            self.window.general.scheme_changed.connect(self._chat.set_usual)
         self.window.begin(page)
 
     def on_idle_changed(self, minutes: int) -> None:
         self._engine.idle_unload_s = 60.0 * minutes
-
-    def on_usual_scheme_changed(self, name: str) -> None:
-        """An empty conversation takes it up."""
-        if name and not self._chat.current:
-            self._chat.on_scheme_picked(name)

@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         self.find_bar = FindBar(self.transcript)
         self.chat = Chat(library, engine, self.models, self.transcript, self.composer, self.panel, self.notices, self)
         self.reply_settings = ReplySettings(self.chat, self.composer, self)
-        self.browsing = Browsing(library, self.chat, self.sidebar, self.actions_, settings, self)
+        self.browsing = Browsing(library, self.chat, self.sidebar, self.actions_, self)
         self.help = Help(self.actions_, self.models, self)
         self.storage = Storage(library, engine, self.chat, settings, self.notices, self)
         self.resuming = Resuming(self)
@@ -84,7 +84,8 @@ class MainWindow(QMainWindow):
         window_state.restore(self, self._columns, settings)
         for notice in (library.notice, settings.notice):
             self.notices.show_notice(notice)
-        self.chat.new_scheme = usual_scheme(settings) or settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
+        self.chat.usual = usual_scheme(settings)
+        self.chat.picked = settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
         self.chat.new()
 
     # ------------------------------------------------------------ building
@@ -326,7 +327,7 @@ class MainWindow(QMainWindow):
     def remember(self) -> None:
         """What the next start needs: geometry, columns, scheme."""
         window_state.remember(self, self._columns, self._settings)
-        self._settings.set("scheme", self.chat.new_scheme)
+        self._settings.set("scheme", self.chat.picked)
         self.chat.end()
         self._installing.job.shutdown(1.0)
         self.models_page.installed.job.cancel()

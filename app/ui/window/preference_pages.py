@@ -21,7 +21,7 @@ SCHEMES = ("turbo4", "turbo3", "turbo2", "turbo4v3", "turbo4v2", "turbo8v4", "tu
 
 
 class GeneralPage(QWidget):
-    """`scheme_changed(name)` of new conversations; empty: the one chosen last for one."""
+    """`scheme_changed(name)` of new conversations; empty: the one chosen last."""
 
     scheme_changed = Signal(str)
 
