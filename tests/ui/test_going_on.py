@@ -278,3 +278,22 @@ def test_the_disk_is_full_when_it_shall_go_on(cut: Bench, monkeypatch: pytest.Mo
     assert row(cut) == ("interrupted", "one two three ")
     assert "full" in cut.window.notices.texts()[-1]
     assert last(cut).go_on.isVisible()
+
+
+def test_nothing_moves_where_it_goes_on(bench: Bench) -> None:
+    """Its text stands in the same turn of the event loop in which the button was pressed."""
+    stop_in_the_middle(bench)
+    reply = bench.library.messages(bench.chat.current)[-1]
+    text = "\n\n".join(f"paragraph {number}" for number in range(80))
+    bench.library._db.execute("UPDATE messages SET content = ? WHERE id = ?", (text, reply.id))
+    bench.chat.open(bench.chat.current)
+    bench.rest()
+    bar = bench.transcript.verticalScrollBar()
+    before = bar.maximum()
+    assert before > 1000
+    bench.engine.hold = True
+    last(bench).go_on.click()
+    assert before - 100 < bar.maximum() < before + 100
+    assert bar.value() == bar.maximum()
+    bench.engine.hold = False
+    bench.rest()

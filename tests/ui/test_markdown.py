@@ -138,6 +138,19 @@ def test_any_pieces_give_the_canonical_text(qapp: object, lines: list[str], size
     assert blocks(streamed(pieces)) == blocks(written(text))
 
 
+@settings(max_examples=100, deadline=None)
+@given(LINES, st.integers(0, 40), st.integers(1, 9))
+def test_what_was_complete_can_go_on(qapp: object, lines: list[str], cut: int, size: int) -> None:
+    text = "\n".join(lines)
+    document = QTextDocument()
+    writer = MarkdownWriter(document)
+    writer.complete(text[:cut])
+    for start in range(cut, len(text), size):
+        writer.add(text[start : start + size])
+    writer.complete(text)
+    assert blocks(document) == blocks(written(text))
+
+
 def test_raw_html_is_text(qtbot: QtBot) -> None:
     text = written(REPLY).toPlainText()
     for visible in ("<script>alert(1)</script>", "a<b", "<pre>x</pre>", "picture", "#hashtag"):

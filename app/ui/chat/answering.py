@@ -91,6 +91,13 @@ class Answering(QObject):
             view.show_progress(self._turn.status, self._turn.done, self._turn.total)
         return view
 
+    def resume(self, view: ReplyView) -> None:
+        """The reply goes on in the view in which it was cut."""
+        if self._turn:
+            self._view = view
+            view.resume(self._turn.text)
+            view.show_progress(self._turn.status)
+
     def show_rebuild(self, event: ev.SwitchProgress) -> None:
         """A reply brings its scheme along: what that costs is said in the reply's place."""
         if self.conversation == event.conversation_id:

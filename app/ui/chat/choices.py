@@ -88,7 +88,10 @@ class Choices(QObject):
         return self._cut() is not None
 
     def _cut(self) -> ReplyView | None:
-        return next((v for v in self._transcript.items() if isinstance(v, ReplyView) and v.can_go_on), None)
+        return next((view for view in self._replies() if view.can_go_on), None)
+
+    def _replies(self) -> list[ReplyView]:
+        return [item for item in self._transcript.items() if isinstance(item, ReplyView)]
 
     def on_go_on_last(self) -> None:
         if (view := self._cut()) is not None:
@@ -104,6 +107,10 @@ class Choices(QObject):
     def put_reply(self, reply: Message) -> None:
         """Its piece anew, the last of the branch."""
         self._put(self._items.reply(reply, self._said.versions(reply), last=True))
+
+    def view_of(self, reply: Message) -> ReplyView | None:
+        """Where it is on screen."""
+        return next((v for v in self._replies() if v.property(MESSAGE) == reply.id), None)
 
     def on_edit(self, message_id: str) -> None:
         editor = self._items.editor(self._said.message(message_id))

@@ -37,7 +37,8 @@ class Unit:
 
 
 class MarkdownWriter:
-    """Writes one text into `document`. `add` pieces, then `complete`; `rewrite` after the colours have changed.
+    """Writes one text into `document`. `add` pieces, then `complete`, after which it may go on; `rewrite` after the
+    colours have changed.
 
     Each time formulas are set for about `setting_s` seconds; the others stay their source. `quiet`: for thoughts.
     """
@@ -66,6 +67,7 @@ class MarkdownWriter:
         self._plain_code: str | None = None  # of an open code block at the tail, as far as it is written
 
     def add(self, text: str) -> None:
+        self._complete = False
         self.source += text
         self._open += text
         self._write_tail(final=False)
@@ -120,18 +122,17 @@ class MarkdownWriter:
         cursor.setBlockFormat(self._tail_format)  # an empty block would take that of the removed one behind it
         scribe = Scribe(cursor, self._tail_fresh, setting_s=self._setting_s, quiet=self._quiet)
         lines = _LINES.findall(self._open)
-        closed = len(units) if final else self._closed(units, lines)
+        closed = self._closed(units, lines)
         for index, unit in enumerate(units):
             if index == closed:
                 self._mark_tail(scribe, lines, unit.first)
                 self._tail_number = unit.number
-                scribe.highlight_limit = OPEN_HIGHLIGHT_LIMIT
+                if not final:
+                    scribe.highlight_limit = OPEN_HIGHLIGHT_LIMIT
             scribe.write(unit.tokens, unit.number, ends_list=unit.ends_list)
-        if final:
-            self._mark_tail(scribe, lines, len(lines))
         self.left_out += scribe.left_out
         self._make_room_for_box()
-        self._plain_code = _code(units[closed:])
+        self._plain_code = None if final else _code(units[closed:])
 
     def _closed(self, units: list[Unit], lines: list[str]) -> int:
         """How many units no later text can change: all before the last, once the last one's first line is whole.

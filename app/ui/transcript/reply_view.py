@@ -196,6 +196,23 @@ class ReplyView(QWidget):
             section.deleteLater()
         del self._sections[start:], self._shown[start:]
 
+    def resume(self, text: str) -> None:
+        """It was over, and goes on behind `text`, which stays where it is."""
+        self._source, self._pending = text, ""
+        self._show(final=False)
+        self._figures.clear()
+        self._figures.setToolTip("")
+        self.go_on.hide()
+        self._drop_card()
+        self._footer.hide()
+
+    def _drop_card(self) -> None:
+        if self.card is not None:
+            self.card.hide()
+            self.card.deleteLater()
+            self.card = None
+            self._show_again()
+
     def finish(self, text: str, figures: ReplyFigures) -> None:
         """The whole reply is `text`: what was streamed is completed, or written again where it differs."""
         self._flush_timer.stop()
@@ -222,8 +239,7 @@ class ReplyView(QWidget):
         self._show(final=True)
         self._settle(0.0)
         self._progress.hide()
-        if self.card is not None:
-            self.card.deleteLater()
+        self._drop_card()
         self.card = Card(error.message, error.hint, "bad", self)
         self.card.setToolTip(formats.tip(error.detail))
         self.card.add_button(self.tr("Retry"), primary=True).clicked.connect(self.retry_clicked)
