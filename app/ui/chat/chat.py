@@ -42,12 +42,14 @@ REASON_S = 6.0
 
 
 class Chat(QObject):
-    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`); of a conversation,
-    `discard_wanted` (the user wants its cache gone) and `cache_wanted` (the engine is about to use that).
+    """Signals: `list_changed` (a title, an order, a size), `turn_changed` (see `generating`), `model_missing` (for what
+    the user wants); of a conversation, `discard_wanted` (the user wants its cache gone) and `cache_wanted` (the engine
+    is about to use that).
     """
 
     list_changed = Signal()
     turn_changed = Signal()
+    model_missing = Signal()
     discard_wanted = Signal(str)
     cache_wanted = Signal(str)
 
@@ -58,7 +60,9 @@ class Chat(QObject):
         self._library, self._engine, self._models = library, engine, models
         self._transcript, self._composer, self._panel, self._notices = transcript, composer, panel, notices
         self.current = ""  # empty: a new conversation that has no row yet
-        self.scheme = self.new_scheme = DEFAULT_SCHEME  # of the conversation on screen, and of the next new one
+        self.scheme = DEFAULT_SCHEME  # of the conversation on screen
+        self.picked = DEFAULT_SCHEME  # what the user chose last, in whichever conversation
+        self.usual = ""  # what new conversations have instead, if anything
         self._switching = Switching(panel, self)
         self.said = Said(library)
         self._writing = Writing(library, notices, self)
@@ -117,7 +121,7 @@ class Chat(QObject):
 
     def new(self) -> None:
         """An empty conversation; it gets a row with its first message."""
-        self.current, self.scheme = "", self.new_scheme
+        self.current, self.scheme = "", self.usual or self.picked
         self.generation.show("")
         self.drafting.show("")
         self.answering.hide()
@@ -155,8 +159,9 @@ class Chat(QObject):
             self._show_state()
 
     def newest(self) -> str:
-        """The conversation that was used last; empty when there is none."""
-        return next((conversation.id for conversation in self._library.conversations()), "")
+        """The conversation that was used last, pinned or not; empty when there is none."""
+        latest = max(self._library.conversations(), key=lambda conversation: conversation.updated, default=None)
+        return latest.id if latest is not None else ""
 
     def restore_cache(self) -> None:
         if self.model and self.current and not self.generating:
@@ -239,7 +244,15 @@ class Chat(QObject):
         """Of the conversation on screen: the one that it is changing to, else its own."""
         return self._switching.asked(self.current) or self.scheme
 
+    def set_usual(self, name: str) -> None:
+        """New conversations have this scheme, an empty one on screen too; empty: the one that was picked last."""
+        self.usual = name
+        if not self.current:
+            self._set_scheme(name or self.picked)
+            self._show_state()
+
     def on_scheme_picked(self, name: str) -> None:
+        self.picked = name
         if name == self.wanted_scheme():
             return
         if self.generating:
@@ -253,8 +266,6 @@ class Chat(QObject):
             self._switch(self.current, name)
         else:
             self._set_scheme(name)
-            if not self.current:
-                self.new_scheme = name
             self._show_state()
             self.list_changed.emit()
 
@@ -372,7 +383,10 @@ class Chat(QObject):
     def free(self) -> bool:
         """Whether the engine can answer here; says why where it can't."""
         reason = self._hindrance()
-        self._notices.show_notice(reason, timeout_s=REASON_S)
+        if self.model is None and not self._models.loading:
+            self.model_missing.emit()
+        else:
+            self._notices.show_notice(reason, timeout_s=REASON_S)
         return not reason
 
     # ------------------------------------------------------------ the engine's events
