@@ -5,9 +5,11 @@ from itertools import pairwise
 import mlx.core as mx
 import numpy as np
 
+from turboquant.backends.base import Backend
 from turboquant.cache import TurboQuantCache
 from turboquant.calibration import Calibration
-from turboquant.segments import Buffer, PackedBuffer
+from turboquant.codec import key_codec, value_codec
+from turboquant.segments import Buffer, PackedBuffer, Stretches
 
 
 def normal(*shape: int, seed: int = 0, dtype: mx.Dtype = mx.float32) -> mx.array:
@@ -15,10 +17,9 @@ def normal(*shape: int, seed: int = 0, dtype: mx.Dtype = mx.float32) -> mx.array
 
 
 def attend(cache: TurboQuantCache, queries: mx.array, scale: float = 1.0) -> mx.array:
-    """As a model does, but for the keys: those matter by their shape alone."""
-    rows = queries.shape[2]
-    fetched = mx.zeros((1, cache.tail_keys.view().shape[1], cache.offset, queries.shape[-1]))
-    return cache.attend_fetched(queries, fetched, fetched, scale, "causal" if rows > 1 else None, None)
+    """As a model does."""
+    mask = "causal" if queries.shape[2] > 1 else None
+    return cache.attend_fetched(queries, *cache.keys_and_values(), scale, mask, None)
 
 
 def decoded(cache: TurboQuantCache) -> tuple[np.ndarray, np.ndarray]:
@@ -43,6 +44,37 @@ def decoded(cache: TurboQuantCache) -> tuple[np.ndarray, np.ndarray]:
         parts += [tail.view()] if tail.count else []
         sides.append(np.concatenate([np.array(p.astype(mx.float32), np.float64) for p in parts], axis=2))
     return sides[0], sides[1]
+
+
+def error_at_a_million(backend: Backend, key_bits: int, value_bits: int, dim: int = 64, rows: int = 1 << 20) -> float:
+    """Of attention over so many packed tokens of which all but a few are zero, so that float64 is quick to tell.
+
+    The few lie at the ends and where 16 bits end; half of the weight is theirs.
+    """
+    places = mx.array([0, 1, 65535, 65536, rows // 2, rows - 1])
+    query = normal(1, 1, 1, dim, dtype=mx.float16)
+    toward = query.astype(mx.float32) + 0.1 * normal(1, 1, places.size, dim, seed=1)
+    buffers, known = [], []
+    for codec, vectors in (
+        (key_codec(dim, key_bits), toward),
+        (value_codec(dim, value_bits), normal(1, 1, places.size, dim, seed=2)),
+    ):
+        packed, buffer = codec.encode(vectors), PackedBuffer(codec)
+        for side, few in ((buffer.words, packed.words), (buffer.norms, packed.norms)):
+            array = mx.zeros((1, 1, rows + 256, *few.shape[3:]), few.dtype)
+            array[:, :, places] = few
+            side.array, side.count = array, rows
+        buffers.append(buffer)
+        known.append(np.array(codec.decode(packed), np.float64)[0, 0])
+    tail = Buffer(), Buffer()
+    for side in tail:
+        side.append(mx.zeros((1, 1, 12, dim), mx.float16))
+    products = known[0] @ np.array(query, np.float64)[0, 0, 0]
+    scale = float(np.log(rows / places.size) / products.mean())
+    weights = np.exp(scale * products)
+    want = weights @ known[1] / (weights.sum() + rows - places.size + tail[0].count)
+    got = backend.attend(query, Stretches(Buffer(), Buffer(), *buffers, *tail), scale, None, None)
+    return float(np.abs(np.array(got, np.float64)[0, 0, 0] - want).max() / np.abs(want).max())
 
 
 def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, sinks: np.ndarray | None = None) -> np.ndarray:

@@ -15,8 +15,7 @@ from turboquant.segments import FEW
 SEGMENT = 512  # tokens that share an offset when many are packed at once
 SEGMENT_MIN = 256  # a shorter segment is extended before another one opens
 ENOUGH = 512  # query tokens, beyond which more of them change little
-PLENTY = 128  # query tokens, beyond which decoded ones, which cost some operations a layer each, aren't looked at
-TOGETHER = 32  # decoded tokens whose queries are summed at once; they are held until then
+PLENTY = 32  # query tokens, beyond which decoded ones aren't looked at: each costs some operations a layer
 SAMPLE_MIN = 16  # keys, below which nothing is said of a channel's power
 STILL = 1e-5  # of a head's power: less than 16-bit keys that vary have around their mean
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-14, 2.0**15  # normal float16 numbers
@@ -44,15 +43,15 @@ class Calibration:
     def observe(self, queries: mx.array, kv_heads: int) -> None:
         """Add queries (B, Hq, L, D), after RoPE, to the statistics, unless the scale is fixed or enough are known."""
         batch, _, length, dim = queries.shape
-        known, few = self.observed, length <= FEW
-        if known >= (PLENTY if few else ENOUGH) or not self.enabled or self.channel_scale is not None:
+        few = length <= FEW
+        if self.observed >= (PLENTY if few else ENOUGH) or not self.enabled or self.channel_scale is not None:
             return
         grouped = queries.reshape(batch, kv_heads, -1, dim).astype(mx.float32)
         power = mx.square(grouped).sum(axis=2)
         self.query_power = power if self.query_power is None else self.query_power + power
         self.observed += length
-        if few and self.observed // TOGETHER > known // TOGETHER:
-            mx.async_eval(self.query_power)
+        if few and self.observed >= PLENTY:
+            mx.async_eval(self.query_power)  # until then the queries are held
 
     def offset_for(self, start: int, rows: int, keys: mx.array) -> tuple[int, mx.array | None]:
         """How many of the next `rows` keys, bound for body row `start`, share an offset; and that offset (B, H, D).

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from mlx.nn import RoPE
 
+from tests.cache_kit import error_at_a_million
 from tests.kernels.emulated import EmulatedLauncher
 from turboquant.backends import gpu, reference, verified
 from turboquant.backends.decoding import RING, Tickets
@@ -62,6 +63,11 @@ def random_cache(
     cache.compress()
     cache.update_and_fetch(keys[:, :, first:].astype(dtype), values[:, :, first:].astype(dtype))
     return cache, queries[:, :, first:]
+
+
+class Everything(Verified):
+    def __contains__(self, name: str) -> bool:
+        return True
 
 
 def relative(got: mx.array, want: mx.array) -> float:
@@ -211,6 +217,12 @@ def test_step_by_step_through_flushes_and_trims(backend: GpuBackend, runs: Emula
         assert relative(got, want) < 1e-4, step
     assert runs.calls == ["attend"] * 24
     assert not backend.notice
+
+
+@pytest.mark.slow
+def test_a_million_tokens(backend: GpuBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_verified", Everything(None))
+    assert error_at_a_million(backend, 4, 4) < 2e-3
 
 
 @pytest.mark.parametrize(("window", "keep"), [(0, 0), (16, 0), (16, 3)])

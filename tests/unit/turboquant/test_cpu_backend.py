@@ -21,6 +21,7 @@ if mx.default_device() != mx.cpu:
     pytest.skip("the numba backend reads arrays in place, which needs MLX on the CPU", allow_module_level=True)
 binding = pytest.importorskip("llvmlite.binding", reason="numba isn't installed")
 
+from tests.cache_kit import error_at_a_million
 from turboquant import calibration, codebook
 from turboquant.backends.cpu import MAX_ROWS, NumbaBackend
 from turboquant.backends.cpu_kernels.attention import attend
@@ -134,6 +135,11 @@ def test_stretches_that_end_anywhere() -> None:
     for first, tail, block, tokens in product((0, 1, 4, 7), (1, 2, 33), (1, 5, 67), (9, 101, 330)):
         cache = filled("turbo4v3", tokens, policy=Policy(first, tail, block))
         assert difference(cache, 2, 1) < 1e-3, (first, tail, block, tokens)
+
+
+@pytest.mark.parametrize(("key_bits", "value_bits"), [(4, 4), (3, 2), (8, 8)])
+def test_a_million_tokens(key_bits: int, value_bits: int) -> None:
+    assert error_at_a_million(backend, key_bits, value_bits) < 2e-3
 
 
 def test_sinks_take_their_share() -> None:
