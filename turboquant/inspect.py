@@ -72,7 +72,7 @@ def build(config: Mapping[str, Any], *, dtype: mx.Dtype | None = None) -> Module
 
     Code that comes with a model isn't run.
     """
-    kind = config.get("model_type")
+    kind = config.get("model_type") if isinstance(config, Mapping) else None
     if not isinstance(kind, str):
         raise UnsupportedModel("The config names no model_type.")
     if config.get("model_file"):

@@ -63,7 +63,7 @@ def add_commands(commands: Any) -> None:
 def _variants(command: argparse.ArgumentParser) -> None:
     command.add_argument("--schemes", default=COMMON, help="names, separated by commas (%(default)s)")
     command.add_argument("--calibrate", choices=("on", "off", "both"), default="on", help="key statistics (on)")
-    command.add_argument("--tail", type=_not_negative, help="newest tokens that always stay raw, by default 32")
+    command.add_argument("--tail", type=not_negative, help="newest tokens that always stay raw, by default 32")
 
 
 def _eval(options: argparse.Namespace) -> int:
@@ -129,6 +129,9 @@ def _report(options: argparse.Namespace) -> int:
     from turboquant import fidelity_report
     from turboquant.fidelity_document import document
 
+    for path in (options.out, options.data):  # before what takes an hour
+        if not path.absolute().parent.is_dir():
+            raise TurboQuantError(f"{path} can't be written: there is no folder {path.parent}.")
     sections = options.only.split(",") if options.only else list(fidelity_report.SECTIONS)
     if sections != ["nothing"]:
         if unknown := set(sections) - set(fidelity_report.SECTIONS):
@@ -212,7 +215,7 @@ def _say(fed: int) -> None:
         print(f"{fed} tokens", file=sys.stderr)
 
 
-def _not_negative(text: str) -> int:
+def not_negative(text: str) -> int:
     number = int(text)
     if number < 0:
         raise ValueError
@@ -220,4 +223,4 @@ def _not_negative(text: str) -> int:
 
 
 def _numbers(text: str) -> Sequence[int]:
-    return [_not_negative(part) for part in text.split(",")]
+    return [not_negative(part) for part in text.split(",")]

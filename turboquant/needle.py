@@ -82,7 +82,11 @@ def _prompt(
     sentence, question = encode(NEEDLE.format(place=place, code=code)), encode(QUESTION.format(place=place))
     answer = encode(QUESTION.format(place=place) + " " + code)[len(question) :]
     hay = length - len(sentence) - len(question)
-    if hay < 1 or len(haystack) < hay:
+    if hay < 1:
+        raise TurboQuantError(
+            f"A prompt of {length} tokens is too short: the code word and the question take {length - hay}."
+        )
+    if len(haystack) < hay:
         raise TurboQuantError(f"The text has {len(haystack)} tokens; a prompt of {length} tokens takes {hay} of it.")
     at = hay * depth // 100
     return [*haystack[:at], *sentence, *haystack[at:hay], *question], answer

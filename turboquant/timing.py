@@ -11,6 +11,7 @@ from typing import Any
 
 from turboquant import terminal
 from turboquant.measuring import load, model_folder
+from turboquant.rotation import check_dim
 from turboquant.schemes import parse
 
 LENGTHS = (1024, 4096, 16384, 65536, 131072)
@@ -64,6 +65,7 @@ def _bench(options: argparse.Namespace) -> int:
 def _attention(options: argparse.Namespace, schemes: Sequence[str]) -> int:
     from turboquant import backends, bench
 
+    check_dim(options.head_dim)
     rows, operations = [], []
     for tokens in options.tokens or LENGTHS:
         shape = bench.Shape(tokens, options.head_dim, options.kv_heads, options.group)

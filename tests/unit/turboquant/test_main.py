@@ -54,6 +54,22 @@ def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_head_dim_without_a_codec_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "7" in refused(capsys, "schemes", "--head-dim", "7")
+    assert "7" in refused(capsys, "bench", "--head-dim", "7", "--tokens", "64")
+
+
+@pytest.mark.parametrize("config", ["[]", "null", "3", '"llama"'])
+def test_a_config_that_is_no_object_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.json").write_text(config)
+    assert "model_type" in refused(capsys, "inspect", str(tmp_path))
+
+
+@pytest.mark.parametrize("option", ["--out", "--data"])
+def test_a_report_that_cant_be_written_is_not_measured(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str
+) -> None:
+    assert "no folder" in refused(
+        capsys, "report", option, str(tmp_path / "missing" / "page"), "--texts", str(tmp_path)
+    )
 
 
 def test_eval_refuses_bad_input_before_any_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
