@@ -1,6 +1,6 @@
 """Tokens a second of whole generation, caches taking turns of a few steps: for machines whose speed drifts.
 
-    python -m tests.benchmarks.generation_turns [tokens,...] [scheme,...] [turns]
+    python -m tests.benchmarks.generation_turns [tokens,...] [scheme,...] [turns] [prompts]
 
 The random model of `bench --model`. `bench` gives each scheme whole rounds, between which a shared processor may
 change its pace by half. All caches are held at once. A step is what the processor builds, submits to MLX, and how long
@@ -67,6 +67,7 @@ def main() -> None:
     lengths = [int(n) for n in (sys.argv[1] if len(sys.argv) > 1 else "512,8192,32768").split(",")]
     schemes = (sys.argv[2] if len(sys.argv) > 2 else "turbo4,turbo2,none").split(",")
     turns = int(sys.argv[3]) if len(sys.argv) > 3 else TURNS
+    prompts = max(int(sys.argv[4]), 1) if len(sys.argv) > 4 else PROMPTS
     model = bench_model.random_model()
     for tokens in lengths:
         runs = {name: Generation(model, name, tokens) for name in (bench_model.MLX_LM, *schemes)}
@@ -77,19 +78,19 @@ def main() -> None:
         for _ in range(turns):
             for run in runs.values():
                 run.steps(TURN)
-        for _ in range(PROMPTS):
+        for _ in range(prompts):
             for run in runs.values():
                 run.prompt()
         base = runs[bench_model.MLX_LM]
         plain, prompt = np.array(base.times).sum(axis=1), np.median(np.array(base.prompts).sum(axis=1))
         for name, run in runs.items():
-            times, packed, prompts = np.array(run.times), np.array(run.packed), np.array(run.prompts)
+            times, packed, asked = np.array(run.times), np.array(run.packed), np.array(run.prompts)
             whole = times.sum(axis=1)
             print(
                 f"{tokens} tokens, {name}: {1 / whole.mean():.1f} tokens/s, x{plain.mean() / whole.mean():.3f}, "
                 f"of the median x{np.median(plain) / np.median(whole):.3f}; {_parts(times)} ms; "
                 f"packing {(whole[packed] * 1e3).round(1)} ms; "
-                f"a prompt x{np.median(prompts.sum(axis=1)) / prompt:.2f}; {_parts(prompts)} ms",
+                f"a prompt x{np.median(asked.sum(axis=1)) / prompt:.2f}; {_parts(asked)} ms",
                 flush=True,
             )
 
