@@ -131,12 +131,22 @@ def test_backspace_deletes_no_conversation(bench: Bench) -> None:
         press(bench, Key.Key_Backspace, at=place)
         assert len(bench.library.conversations()) == 1, place
     bench.window.on_models()
-    press(bench, Key.Key_Backspace, Mod.ControlModifier | Mod.ShiftModifier)
+    press(bench, Key.Key_D, Mod.ControlModifier | Mod.ShiftModifier)
     press(bench, Key.Key_Backspace, at=bench.window.models_page.browser.list)
     assert len(bench.library.conversations()) == 1, "it isn't on screen"
     bench.window.on_to_chat()
+    for modifiers in (Mod.ControlModifier, Mod.ShiftModifier, Mod.ControlModifier | Mod.ShiftModifier):
+        press(bench, Key.Key_Backspace, modifiers, at=bench.composer.edit)
+    assert len(bench.library.conversations()) == 1, "in some text fields these delete to the line's start"
     press(bench, Key.Key_Backspace, Mod.ControlModifier, at=sidebar.list)
     assert bench.library.conversations() == [], "a Mac's ⌘⌫ in the list"
+
+
+def test_the_key_that_deletes_a_conversation(bench: Bench) -> None:
+    bench.say("Delete me")
+    bench.window.activateWindow()
+    press(bench, Key.Key_D, Mod.ControlModifier | Mod.ShiftModifier, at=bench.composer.edit)
+    assert bench.library.conversations() == []
 
 
 def test_control_enter_sends(bench: Bench) -> None:

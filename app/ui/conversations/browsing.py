@@ -118,7 +118,7 @@ class Browsing(QObject):
             self._chat.pin(self._chat.current, not self._pinned)
 
     def on_delete(self) -> None:
-        if self._sidebar.list.editing:  # those keys are meant for the name
+        if self._sidebar.list.editing:  # it would go with the name that is being typed
             return
         self._sidebar.on_open()  # what is marked in the list is meant
         if self._chat.current:

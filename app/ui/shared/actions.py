@@ -25,7 +25,7 @@ class Actions(QObject):
         self.new = self._action(self.tr("New conversation"), "Ctrl+N", "compose")
         self.rename = self._action(self.tr("Rename…"), "F2")
         self.pin = self._action(self.tr("Pin to the top"), "Ctrl+Shift+P")
-        self.delete = self._action(self.tr("Delete conversation"), "Ctrl+Shift+Backspace")
+        self.delete = self._action(self.tr("Delete conversation"), "Ctrl+Shift+D")  # nothing in a text field
         self.import_ = self._action(self.tr("Import…"), "Ctrl+Shift+I")
         self.export_markdown = self._action(self.tr("Export as Markdown…"), "Ctrl+Shift+E")
         self.export_json = self._action(self.tr("Export as JSON…"))
