@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.conversations.conversation_list import DETAIL_ROLE
 from app.ui.shared import theme
+from app.ui.text.text_pane import PlainPane
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.user_bubble import UserBubble
 from app.ui.window.crash_view import ReportView
@@ -125,6 +126,74 @@ def test_the_menus_show_what_the_keys_are_and_what_can_be_done(bench: Bench) -> 
     assert edit.toPlainText() != typed
     a.redo.trigger()
     assert edit.toPlainText() == typed
+
+
+def test_the_edit_menu_offers_what_the_place_of_the_cursor_has(bench: Bench) -> None:
+    a, edit = bench.window.actions_, bench.composer.edit
+    bench.window.activateWindow()
+    bench.say("Delete me")
+    bench.chat.delete(bench.chat.current)
+    edit.setFocus()
+    menu = next(menu for menu in a.menus(bench.window) if a.undo in menu.actions())
+
+    def offered() -> list[str]:
+        menu.aboutToShow.emit()
+        shown = (a.undo, a.redo, a.cut, a.copy, a.select_all)
+        return [action.text() for action in shown if action.isEnabled()]
+
+    assert offered() == ["Undo deleting “Delete me”", "Select all"]
+    QTest.keyClicks(edit, "words")
+    assert offered() == ["Undo", "Select all"]
+    a.undo.trigger()
+    assert edit.toPlainText() == ""
+    assert bench.library.conversations() == []
+    assert offered() == ["Undo deleting “Delete me”", "Redo", "Select all"]
+    a.redo.trigger()
+    edit.selectAll()
+    assert offered() == ["Undo", "Cut", "Copy", "Select all"]
+    search = bench.window.sidebar.search
+    search.setFocus()
+    assert offered() == ["Undo deleting “Delete me”", "Select all"], "its own history"
+    QTest.keyClicks(search, "me")
+    assert offered()[0] == "Undo"
+    search.clear()
+    bench.transcript.setFocus()
+    assert offered() == ["Undo deleting “Delete me”"]
+    a.undo.trigger()
+    assert bench.said() == ["Delete me"]
+    pane = bench.items(UserBubble)[0].findChild(PlainPane)
+    pane.setFocus()
+    pane.selectAll()
+    assert offered() == ["Copy", "Select all"]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_the_sheet_of_keys_follows_the_size_of_text(bench: Bench, seen: bool) -> None:
+    """Also where the size has changed while nobody saw the sheet."""
+    a = bench.window.actions_
+    a.shortcuts.trigger()
+    sheet = bench.window.help.shortcuts
+    assert sheet is not None
+    bench.rest()
+    usual = sheet.size()
+    sheet.setVisible(seen)
+    bench.window.configuring.appearance.set_percent(125)
+    a.shortcuts.trigger()
+    bench.rest()
+    room = sheet.screen().availableSize() * 0.95
+    wanted = sheet.usual_size().boundedTo(room)
+    assert sheet.size() == wanted
+    assert sheet.width() > usual.width()
+    sheet.close()
+    bench.window.configuring.appearance.set_percent(100)
+    a.shortcuts.trigger()
+    bench.rest()
+    assert sheet.size() == usual
+    sheet.resize(500, 300)
+    sheet.close()
+    a.shortcuts.trigger()
+    assert (sheet.width(), sheet.height()) == (500, 300), "it keeps what the user made of it"
+    sheet.close()
 
 
 def test_its_neighbour_takes_a_deleted_ones_place(bench: Bench) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QApplication
 
 from app.library.conversations import Library
 from app.ui.chat.chat import Chat
 from app.ui.conversations.sidebar import Sidebar
-from app.ui.shared import formats
+from app.ui.shared import edit_commands, formats
 from app.ui.shared.actions import Actions
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,8 @@ class Browsing(QObject):
         a.rename.triggered.connect(self.on_rename)
         a.pin.triggered.connect(self.on_pin)
         a.delete.triggered.connect(self.on_delete)
-        a.undo.triggered.connect(chat.deleting.undo)
+        a.undo.triggered.connect(self.on_undo)
+        a.edit_opening.connect(self.on_deleting_changed)
         a.next.triggered.connect(self.on_next)
         a.previous.triggered.connect(self.on_previous)
         chat.deleting.changed.connect(self.on_deleting_changed)
@@ -78,9 +80,15 @@ class Browsing(QObject):
             action.setEnabled(self._others)
 
     def on_deleting_changed(self) -> None:
-        title, action = self._chat.deleting.title, self._actions.undo
-        action.setEnabled(bool(title))
+        """What Undo means: what was typed, where the cursor is; else the deletion."""
+        typed = edit_commands.can(QApplication.focusWidget(), "undo")
+        title, action = "" if typed else self._chat.deleting.title, self._actions.undo
+        action.setEnabled(typed or bool(title))
         action.setText(self.tr("Undo deleting “{0}”").format(formats.short(title, 24)) if title else self.tr("Undo"))
+
+    def on_undo(self) -> None:
+        if not edit_commands.do(QApplication.focusWidget(), "undo"):
+            self._chat.deleting.undo()
 
     # ------------------------------------------------------------ which one
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMetaObject, QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
 
-from app.ui.shared import theme
+from app.ui.shared import edit_commands, theme
 
 Keys = QKeySequence.StandardKey
 EDGE = 8  # pixels between a menu and the window's edge
 
 
 class Actions(QObject):
-    """The actions, owned by `window`. Whoever knows what one does connects to its `triggered`."""
+    """The actions, owned by `window`. Whoever knows what one does connects to its `triggered`; `edit_opening`: the Edit
+    menu is about to be seen.
+    """
+
+    edit_opening = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -96,10 +100,15 @@ class Actions(QObject):
         return action
 
     def on_edit(self) -> None:
-        widget, action = QApplication.focusWidget(), self.sender()
+        action = self.sender()
         assert isinstance(action, QAction)
-        if widget is not None and widget.metaObject().indexOfSlot(f"{action.data()}()") >= 0:
-            QMetaObject.invokeMethod(widget, action.data(), Qt.ConnectionType.DirectConnection)
+        edit_commands.do(QApplication.focusWidget(), str(action.data()))
+
+    def on_edit_opening(self) -> None:
+        """What the widget with the focus has nothing for is grey."""
+        for action in (self.redo, self.cut, self.copy, self.paste, self.select_all):
+            action.setEnabled(edit_commands.can(QApplication.focusWidget(), str(action.data())))
+        self.edit_opening.emit()
 
     def on_theme_changed(self) -> None:
         for action, name in self._icons.items():
@@ -134,6 +143,8 @@ class Actions(QObject):
         made = []
         for title, entries in self.layout():
             menu = QMenu(title, parent)
+            if self.undo in entries:
+                menu.aboutToShow.connect(self.on_edit_opening)
             for entry in entries:
                 if entry is None:
                     menu.addSeparator()
