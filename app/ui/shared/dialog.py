@@ -19,9 +19,9 @@ class Dialog(QDialog):
         theme.theme().changed.connect(self.on_text_size)
 
     def showEvent(self, event: QShowEvent) -> None:
-        for layout in self.findChildren(QLayout):
-            layout.invalidate()  # text that grew while nobody saw it has told no layout
+        self._forget_sizes()
         super().showEvent(event)
+        self._fit_text()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         moved = super().focusNextPrevChild(forward)
@@ -37,9 +37,19 @@ class Dialog(QDialog):
         self.resize(self.usual_size().boundedTo(self.screen().availableSize() * 0.95))
 
     def on_text_size(self) -> None:
+        if self.isVisible():  # else what it wants isn't known before it is shown
+            self._fit_text()
+
+    def _fit_text(self) -> None:
         if self._scale != theme.theme().scale:  # else only colours have changed
             self._scale = theme.theme().scale
+            self._forget_sizes()
             self.fit()
+
+    def _forget_sizes(self) -> None:
+        """Text that grew has told no layout while nobody saw it, and tells one that does only later."""
+        for layout in self.findChildren(QLayout):
+            layout.invalidate()
 
     def bring_up(self) -> None:
         self.show()
