@@ -45,6 +45,7 @@ def test_a_messages_menu_has_what_belongs_to_it(bench: Bench) -> None:
     pane = bench.items(UserBubble)[0].panes()[-1]
     menu = menu_at(pane.viewport(), QPoint(3, 3))
     assert entries(menu) == ["Copy", "Select All", "Copy message", "Edit"]
+    assert not any("&" in action.text() for action in menu.actions()), "one underlined letter among none"
     pick(menu, "Copy message", bench)
     assert QGuiApplication.clipboard().text() == "Hello"
     pick(menu_at(bench.items(UserBubble)[0], QPoint(2, 2)), "Edit", bench)  # beside the text: no text's entries

@@ -29,6 +29,7 @@ def _of_text(item: QWidget, at: QWidget | None, event: QContextMenuEvent) -> QMe
             at = at.parentWidget()
             continue
         for action in menu.actions():
+            action.setText(action.text().replace("&", ""))  # one underlined letter among entries that have none
             if action.objectName() == "link-copy":  # Qt's: only where there is a link
                 action.setVisible(action.isEnabled())
         menu.addSeparator()
