@@ -11,15 +11,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 
 from app.events import SnapshotLoaded, SnapshotSaved
-from app.library.records import StoredCache, read_cache
+from app.library.records import StoredCache, read_cache, read_rate
 from app.library.snapshots import CacheFile
 
-# A model's rate is measured with each save; a file without one has that of the model's latest.
+# A model's rate is measured with each save; a file without one has the model's latest.
 _SELECT = """
-    SELECT c.*, coalesce(nullif(c.prefill_tokens_per_s, 0), (
-        SELECT o.prefill_tokens_per_s FROM caches o
-        WHERE o.fingerprint = c.fingerprint AND o.prefill_tokens_per_s > 0 ORDER BY o.used DESC LIMIT 1
-    ), 0) AS rate FROM caches c
+    SELECT c.*, coalesce(nullif(c.prefill_tokens_per_s, 0), r.prefill, 0) AS rate
+    FROM caches c LEFT JOIN rates r ON r.fingerprint = c.fingerprint
 """
 
 
@@ -37,6 +35,14 @@ class Caches:
             (event.file, event.tip, event.fingerprint, event.scheme, event.tokens, event.snapshot_bytes, event.seconds,
              event.prefill_tokens_per_s, time.time(), event.conversation_id),
         )  # fmt: skip
+        if event.prefill_tokens_per_s:
+            rate = event.fingerprint, event.prefill_tokens_per_s
+            self._db.execute("INSERT OR REPLACE INTO rates VALUES (?, ?)", rate)
+
+    def rate(self, fingerprint: str) -> float:
+        """The tokens a second at which a model last read a prompt, 0 where that isn't known."""
+        row = self._db.execute("SELECT prefill FROM rates WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        return read_rate(row) if row else 0.0
 
     def loaded(self, event: SnapshotLoaded) -> None:
         self._db.execute(

@@ -139,6 +139,15 @@ MIGRATIONS: tuple[str, ...] = (
         content TEXT NOT NULL
     );
     """,
+    # How fast each model last read a prompt, in tokens a second: its cache files, which said so, come and go.
+    """
+    CREATE TABLE rates (
+        fingerprint TEXT PRIMARY KEY,
+        prefill REAL NOT NULL
+    );
+    INSERT OR REPLACE INTO rates
+        SELECT fingerprint, prefill_tokens_per_s FROM caches WHERE prefill_tokens_per_s > 0 ORDER BY used;
+    """,
 )
 
 # Primary result codes that say nothing about the file's content.

@@ -11,7 +11,8 @@ from app.library.database import transaction
 from app.library.records import ChartPoint, Switch, read_point, read_switch
 from app.library.samples import Sample, thinned
 
-# Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many.
+# Past this many samples of a conversation, one stays for each scheme and stretch of tokens: half as many; and
+# those of 0 tokens, with which a curve begins anew.
 MAX_SAMPLES = 2000
 
 
@@ -73,6 +74,6 @@ class History:
         ).fetchone()
         width = 2 * schemes * tokens // MAX_SAMPLES + 1
         self._db.execute(
-            f"DELETE {of} AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
+            f"DELETE {of} AND tokens > 0 AND seq NOT IN (SELECT max(seq) {of} GROUP BY scheme, tokens / ?)",
             (conversation_id, conversation_id, width),
         )

@@ -143,6 +143,10 @@ def read_cache(row: sqlite3.Row) -> StoredCache | None:
     return _guarded(_cache, row)
 
 
+def read_rate(row: sqlite3.Row) -> float:
+    return _Fields(row).real("prefill", MOST_TOKENS)
+
+
 def is_scheme(name: object) -> bool:
     """What turboquant.schemes.parse would take; asked here, since its import brings MLX, and the window comes first."""
     return isinstance(name, str) and name in _SCHEMES

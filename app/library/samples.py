@@ -13,8 +13,8 @@ Sample = tuple[MemorySample, str | None]  # and the last message of the branch t
 
 
 def thinned(samples: Sequence[Sample]) -> Iterator[Sample]:
-    """Of each branch the last of each stretch of tokens, and those behind which the cache got smaller or changed its
-    scheme.
+    """Of each branch the first, where the cache was cut back to; the last of each stretch of tokens; and those behind
+    which the cache got smaller or changed its scheme.
     """
     for _, run in groupby(samples, lambda sample: (sample[0].conversation_id, sample[1])):
         one = list(run)
@@ -23,6 +23,6 @@ def thinned(samples: Sequence[Sample]) -> Iterator[Sample]:
         for kept, (after, _) in pairwise(one):
             sample = kept[0]
             bends = sample.used_bytes > after.used_bytes or sample.scheme != after.scheme
-            if bends or sample.tokens // width != after.tokens // width:
+            if kept is one[0] or bends or sample.tokens // width != after.tokens // width:
                 yield kept
         yield one[-1]

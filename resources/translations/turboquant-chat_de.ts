@@ -961,6 +961,22 @@
         <source>The first {0} and the newest {1} tokens are uncompressed</source>
         <translation>Die ersten {0} und die neuesten {1} Token sind unkomprimiert</translation>
     </message>
+    <message>
+        <source>{0}: nothing compressed yet</source>
+        <translation>{0}: noch nichts komprimiert</translation>
+    </message>
+    <message>
+        <source>Nothing is cached now</source>
+        <translation>Zurzeit ist nichts im Cache</translation>
+    </message>
+    <message>
+        <source>The next reply reads the text again.</source>
+        <translation>Die nächste Antwort liest den Text neu.</translation>
+    </message>
+    <message>
+        <source>Compressed when the prompt has been read.</source>
+        <translation>Komprimiert wird, sobald der Prompt gelesen ist.</translation>
+    </message>
 </context>
 <context>
     <name>Exchange</name>
@@ -1918,10 +1934,6 @@
         <translation>Kontext</translation>
     </message>
     <message>
-        <source>Tokens in the cache, of those that the model was trained for</source>
-        <translation>Token im Cache, von denen, für die das Modell trainiert wurde</translation>
-    </message>
-    <message>
         <source>Speed</source>
         <translation>Tempo</translation>
     </message>
@@ -1956,10 +1968,6 @@
     <message>
         <source>Reading it again</source>
         <translation>Neu lesen</translation>
-    </message>
-    <message>
-        <source>What the saved cache spares: an estimate of how long reading the whole text again would take, from the speed at which this model last read a prompt</source>
-        <translation>Was der gespeicherte Cache erspart: eine Schätzung, wie lange es dauern würde, den ganzen Text noch einmal zu lesen, nach dem Tempo, mit dem dieses Modell zuletzt einen Prompt las</translation>
     </message>
     <message>
         <source>The most that MLX held while the last prompt was read (above what it held afterwards)</source>
@@ -2006,8 +2014,20 @@
         <translation>Höchststand</translation>
     </message>
     <message>
-        <source>all {0} tokens still uncompressed</source>
-        <translation>alle {0} Token noch unkomprimiert</translation>
+        <source>Tokens of this conversation that the model has read, of those that it has room for</source>
+        <translation>Token dieser Unterhaltung, die das Modell gelesen hat, von denen, für die es Platz hat</translation>
+    </message>
+    <message>
+        <source>An estimate of how long reading the whole text again would take, which a saved cache spares: from the speed at which this model last read a prompt</source>
+        <translation>Geschätzt, wie lange es dauern würde, den ganzen Text neu zu lesen, was ein gespeicherter Cache erspart: nach dem Tempo, in dem dieses Modell zuletzt einen Prompt gelesen hat</translation>
+    </message>
+    <message>
+        <source>not cached now</source>
+        <translation>zurzeit nicht im Cache</translation>
+    </message>
+    <message>
+        <source>still uncompressed</source>
+        <translation>noch unkomprimiert</translation>
     </message>
 </context>
 <context>
@@ -2520,8 +2540,8 @@
         <translation>Diese Unterhaltung belegt damit bei ihrer jetzigen Länge {0}. Vorhergesagt ist, worauf eine lange kommt: Die ersten und die neuesten Token bleiben unkomprimiert.</translation>
     </message>
     <message>
-        <source>all {0} tokens still uncompressed</source>
-        <translation>alle {0} Token noch unkomprimiert</translation>
+        <source>still uncompressed</source>
+        <translation>noch unkomprimiert</translation>
     </message>
 </context>
 <context>

@@ -246,6 +246,7 @@ class FakeEngine(QObject):
         held = self.caches.get(name, (scheme, 0))[1]
         reused = min(held, prompt - 1)
         yield ev.PrefillStarted(name, prompt, reused)
+        yield self._sample(name, self.caches.get(name, (scheme, 0))[0], reused)
         text, tokens = command.begun, prompt
         for done in range(reused, prompt, 512):
             yield ev.PrefillProgress(name, done - reused, prompt - reused)

@@ -56,6 +56,16 @@ def test_a_cache_that_was_cut_back_cuts_the_curve() -> None:
     assert history.markers == []
 
 
+def test_of_stored_changes_those_are_marked_that_the_curve_makes() -> None:
+    points = [Point(t, t, "turbo4") for t in (0, 128, 300)] + [Point(t, t, "turbo2") for t in (300, 400, 500)]
+    real = Marker(300, "turbo4", "turbo2", 3, 2, "requantised")
+    at_end = Marker(500, "turbo2", "turbo3", 3, 2, "requantised")
+    of_another = [Marker(300, "turbo3", "turbo2", 3, 2, ""), Marker(450, "turbo4", "turbo2", 3, 2, "")]
+    history = History(points)
+    history.add_stored([real, *of_another, at_end])
+    assert history.markers == [real, at_end]
+
+
 def test_what_if_lines_come_from_predictions_only() -> None:
     point = Point(1000, 10, "turbo4", 100, (("turbo2", 5_000),))
     history = History([point], curves={"turbo2": ((0, 0), (68, 680), (168, 880))})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from app.ui.shared import faults, formats, theme
 from app.ui.shared.cards import Card, ContextFullCard
 from app.ui.transcript.reply_view import ReplyView
 from tests.ui.conftest import Bench
-from tests.ui.fake_engine import FakeEngine, cache_bytes
+from tests.ui.fake_engine import FakeEngine, cache_bytes, words
 
 Start = Callable[..., Bench]
 
@@ -152,7 +153,7 @@ def test_a_streaming_reply_is_written_down_while_it_runs(bench: Bench) -> None:
     bench.engine.reply = lambda prompt: "one two three four five six"
     bench.engine.hold = True
     bench.say("Count")
-    bench.step(7)
+    bench.step(8)
     bench.chat.on_save()
     stored = bench.library.messages(bench.chat.current)[-1]
     assert stored.state == "partial"
@@ -250,7 +251,7 @@ def test_a_killed_reply_is_marked(start: Start, tmp_path: object) -> None:
     bench.engine.reply = lambda prompt: "one two three four five six"
     bench.engine.hold = True
     bench.say("Count")
-    bench.step(7)
+    bench.step(8)
     bench.chat.on_save()
     # The process ends here: no TurnFinished ever comes. Another library on the same file is the next start's.
     again = start()
@@ -492,11 +493,12 @@ def test_a_rebuild_shows_progress_and_can_be_cancelled(bench: Bench) -> None:
 def test_measured_and_predicted_savings_are_told_apart(bench: Bench) -> None:
     bench.say("word " * 500)
     picker = bench.panel.picker
-    said = {picker.itemText(row): picker.saving(picker.itemData(row)) for row in range(picker.count())}
-    assert said["turbo4"][1] == "measured"
-    assert said["turbo4"][0].endswith("measured")
-    assert all(source == "predicted" for name, (_, source) in said.items() if name != "turbo4")
-    assert said["turbo2"][0] == "7.1× predicted", "the scheme's own figure, at any number of tokens"
+    assert picker.saving(picker.currentData()) == ("3.4× measured", "measured")
+    said = {picker.itemText(row): picker.predicted(picker.itemData(row)) for row in range(picker.count())}
+    assert said["turbo2"] == "7.1× predicted", "the scheme's own figure, at any number of tokens"
+    assert said["turbo4"] == "3.8× predicted", "the list compares like with like"
+    rows = [picker.itemData(row, Qt.ItemDataRole.AccessibleTextRole) for row in range(picker.count())]
+    assert all("predicted" in row and "measured." not in row.split(". ")[:3] for row in rows)
 
 
 @pytest.mark.parametrize("scheme", ["turbo4", "none"])
@@ -531,9 +533,9 @@ def test_a_cache_that_nothing_is_heard_of_isnt_said_to_be_empty(start: Callable[
     assert again.composer.used_tokens == tokens
     again.chat.discard_cache(again.chat.current)
     again.rest()
-    assert again.panel.uncompressed.text() == "nothing cached yet"
+    assert again.panel.uncompressed.text() == "not cached now"
     assert again.composer.used_tokens == tokens, "what the next reply reads"
-    assert ("compressed" in again.panel.engagement.detail.text()) == (scheme != "none")
+    assert again.panel.engagement.detail.text() == "The next reply reads the text again."
 
 
 @pytest.mark.parametrize("way", ["quit", "stop"])
@@ -564,11 +566,48 @@ def test_an_uncompressed_cache_isnt_compared_with_itself(bench: Bench) -> None:
 def test_while_nothing_is_packed_no_saving_is_claimed(bench: Bench) -> None:
     bench.say("Hello there")
     picker = bench.panel.picker
-    tokens = bench.panel.chart.history.last_tokens()
-    assert picker.saving(picker.currentData()) == (f"all {tokens} tokens still uncompressed", "raw")
-    assert bench.panel.uncompressed.text() == f"all {tokens} tokens still uncompressed"
+    assert picker.saving(picker.currentData()) == ("still uncompressed", "raw")
+    assert bench.panel.uncompressed.text() == "still uncompressed"
     bench.say("word " * 200)
     assert picker.saving(picker.currentData())[1] == "measured"
+
+
+def test_while_a_long_prompt_is_read_the_panel_is_as_wide_and_says_what_comes(bench: Bench) -> None:
+    body, card = bench.panel.widget(), bench.panel.engagement
+    raw = ev.MemorySample(bench.chat.current, "turbo4", 1280, 29_491_200, 1, 29_491_200, 1280, 0, 30, 1, 1, 1)
+    for percent in (100, 200):
+        bench.window.configuring.appearance.set_percent(percent)
+        bench.panel.show_sample(raw)
+        bench.rest()
+        assert body.width() <= bench.panel.viewport().width(), percent
+    assert card.headline.text() == "turbo4: nothing compressed yet"
+    assert card.detail.text() == "Compressed when the prompt has been read."
+    bench.panel.show_sample(replace(raw, tokens=60, raw_tokens=60))
+    assert card.headline.text() == "turbo4: nothing to compress yet"
+
+
+def test_the_curve_begins_anew_where_the_cache_is_read_anew(start: Start) -> None:
+    bench = start()
+    bench.say("word " * 200)
+    bench.pick("turbo2")
+    bench.say("word " * 100)
+    before = [p.tokens for p in bench.panel.chart.history.points]
+    assert len(bench.panel.chart.history.markers) == 1
+    bench.engine.caches.clear()  # as another system prompt does
+    bench.say("more")
+    history, tokens = bench.panel.chart.history, bench.engine.caches[bench.chat.current][1]
+    assert [p.tokens for p in history.points][:2] == [0, tokens - words(bench.replies()[-1])]
+    assert history.markers == []
+    assert tokens > max(before)
+    assert len(bench.dividers()) == 1, "the transcript tells what was"
+    bench.close()
+    again = start(load=False)
+    again.chat.open(again.chat.newest())
+    stored = again.panel.chart.history
+    assert [(p.tokens, p.used_bytes) for p in stored.points][:2] == [(p.tokens, p.used_bytes) for p in history.points][
+        :2
+    ]
+    assert stored.markers == []
 
 
 def test_the_list_opens_below_its_button_and_closes(bench: Bench) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QPushButton
 
 from app import events as ev
 from app.ui.conversations.storage import UNSAVED
 from app.ui.conversations.storage_page import StoragePage
-from app.ui.shared import formats
+from app.ui.memory.memory_chart import MemoryChart
+from app.ui.shared import formats, theme
 from tests.ui.conftest import Bench
-from tests.ui.fake_engine import PREFILL_RATE, FakeEngine
+from tests.ui.fake_engine import FINGERPRINT, PREFILL_RATE, FakeEngine
 
 
 def saved(bench: Bench, *texts: str) -> list[str]:
@@ -58,7 +60,8 @@ def test_discarding_keeps_the_text_and_is_carried_out_when_the_notice_goes(bench
     (one,) = saved(bench, "hello")
     bench.panel.discard.click()
     bench.rest()
-    assert bench.panel.value("snapshot") == bench.panel.value("again") == "–"
+    assert bench.panel.value("snapshot") == "–"
+    assert bench.panel.value("again").startswith("about"), "that is what it costs now"
     assert bench.panel.discard.isHidden()
     assert bench.library.conversation(one).cached_tokens == 0
     assert bench.said() == ["hello"]
@@ -70,6 +73,53 @@ def test_discarding_keeps_the_text_and_is_carried_out_when_the_notice_goes(bench
     bench.window.storage.discarding.undo()
     bench.rest()
     assert bench.library.conversation(one).cached_tokens == 0, "too late"
+
+
+def test_how_fast_a_model_reads_outlives_its_caches(bench: Bench) -> None:
+    one, two = saved(bench, "one " * 9, "two " * 99)
+    bench.library.caches.forget([file.file for file in bench.library.caches.of(two)])
+    first = bench.library.caches.of(one)[0]
+    bench.library._db.execute("UPDATE caches SET prefill_tokens_per_s = 0")  # saved before it was known
+    assert bench.library.caches.of(one)[0].prefill_s == first.prefill_s == first.tokens / PREFILL_RATE
+    bench.library.caches.forget([first.file])
+    assert bench.library.caches.rate(FINGERPRINT) == PREFILL_RATE
+
+
+def dotted(chart: MemoryChart) -> bool:
+    """Whether the curve's end is marked as what is there now."""
+    last = chart.history.points[-1]
+    place = chart._scale().at(last.tokens, last.used_bytes) + QPointF(0, 2)  # no line runs there
+    return chart.grab().toImage().pixelColor(place.toPoint()) == QColor(theme.colors().accent)
+
+
+def test_the_panel_and_the_composer_say_the_same_of_a_discarded_cache(bench: Bench) -> None:
+    bench.say("word " * 500)
+    panel, tokens = bench.panel, bench.panel.chart.history.last_tokens()
+    assert dotted(panel.chart), "the dot of now"
+    bench.chat.discard_cache(bench.chat.current)
+    bench.rest()
+    assert panel.uncompressed.text() == "not cached now"
+    assert panel.engagement.detail.text() == "The next reply reads the text again."
+    assert not dotted(panel.chart)
+    assert panel.chart.history.points, "the curve stays"
+    assert panel.value("context") == f"{tokens:,} of 8,192"
+    assert bench.composer.note == f"Context {tokens:,} of 8,192"
+    bench.say("and?")
+    assert dotted(panel.chart)
+
+
+def test_what_an_imported_conversation_takes_of_the_context_is_known_from_its_replies(bench: Bench) -> None:
+    bench.say("word " * 500)
+    tokens = bench.panel.chart.history.last_tokens()
+    bench.library._db.execute("DELETE FROM samples")
+    one = bench.chat.current
+    bench.chat.discard_cache(one)
+    bench.chat.new()
+    assert bench.panel.value("context") == "0 of 8,192"
+    bench.chat.open(one)
+    bench.rest()
+    assert bench.panel.value("context") == f"{tokens:,} of 8,192"
+    assert bench.composer.note == f"Context {tokens:,} of 8,192"
 
 
 def test_discarding_can_be_undone(bench: Bench) -> None:

@@ -119,12 +119,12 @@ class Answering(QObject):
     # ------------------------------------------------------------ the engine's events
 
     def _prefill_started(self, event: ev.PrefillStarted) -> None:
+        self._cache.reading(event.conversation_id)
         if self._turn:
             self._turn.prompt_tokens, self._turn.reused_tokens = event.prompt_tokens, event.reused_tokens
             self._show_prefill(0, event.prompt_tokens - event.reused_tokens)
 
     def _prefill_progress(self, event: ev.PrefillProgress) -> None:
-        self._cache.reading(event.conversation_id)
         self._show_prefill(event.done_tokens, event.total_tokens)
         if event.done_tokens >= event.total_tokens - 1:  # the last token is computed with the first of the reply
             self._first_token_timer.start()

@@ -13,6 +13,7 @@ from app.library.records import Switch
 from app.ui.chat.chat_items import marker
 from app.ui.memory.chart_data import History, Point
 from app.ui.memory.memory_panel import MemoryPanel
+from app.ui.models.model_link import ModelLink
 from app.ui.shared.notice_bar import NoticeBar
 from app.ui.shared.writing import Writing
 
@@ -25,10 +26,17 @@ class CacheView(QObject):
     sizes_changed = Signal()
 
     def __init__(
-        self, library: Library, writing: Writing, panel: MemoryPanel, notices: NoticeBar, parent: QObject
+        self,
+        library: Library,
+        writing: Writing,
+        models: ModelLink,
+        panel: MemoryPanel,
+        notices: NoticeBar,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._library, self._writing, self._panel, self._notices = library, writing, panel, notices
+        self._library, self._writing, self._models = library, writing, models
+        self._panel, self._notices = panel, notices
         self._current = ""
         self._reading = ""  # the conversation whose prompt is read: the peak is of that
         self._first_token = False
@@ -46,11 +54,24 @@ class CacheView(QObject):
         self._panel.clear(scheme)
         self._panel.picker.set_current(scheme)
         self._panel.engagement.set_layers(self._plans.get(conversation_id, ()))
-        points = self.history(conversation_id).points
-        if points and self._library.conversation(conversation_id).cached_tokens:  # 0: it was discarded
-            self._panel.show_last(points[-1].used_bytes)
-        self._panel.chart.show_history(self.history(conversation_id), scheme)
+        history = self.history(conversation_id)
+        held = bool(history.points and self._library.conversation(conversation_id).cached_tokens)
+        if held:
+            self._panel.show_last(history.points[-1].used_bytes)
+        elif conversation_id and self.tokens(conversation_id):
+            self._panel.show_gone()
+        self._panel.chart.show_history(history, scheme, held)
         self._show_saved(conversation_id)
+
+    def tokens(self, conversation_id: str) -> int:
+        """What the model has read of this conversation, and reads again where that isn't cached; 0 where none of its
+        turns says.
+        """
+        held = self.history(conversation_id).last_tokens()
+        if held or not conversation_id:
+            return held
+        replies = (m for m in reversed(self._library.messages(conversation_id)) if m.role == "assistant")
+        return next((m.prompt_tokens + m.generated_tokens for m in replies if m.prompt_tokens), 0)
 
     def history(self, conversation_id: str) -> History:
         if not conversation_id:
@@ -60,7 +81,7 @@ class CacheView(QObject):
             for p in self._library.history.samples(conversation_id):
                 if p.message in shown:
                     history.add(Point(p.tokens, p.used_bytes, p.scheme))
-            history.markers = [marker(s) for s in self.switches(conversation_id)]
+            history.add_stored(marker(s) for s in self.switches(conversation_id))
             self._histories[conversation_id] = history
         return self._histories[conversation_id]
 
@@ -129,18 +150,19 @@ class CacheView(QObject):
         if event.conversation_id == self._current:
             self._panel.engagement.set_layers(event.layers)
 
-    def measured(self, event: ev.MemorySample, context_tokens: int, message: str | None) -> None:
+    def measured(self, event: ev.MemorySample, message: str | None) -> None:
         """`message` is the last of the branch whose cache that is."""
-        if not event.tokens or event.conversation_id in self._hidden:
-            return
+        read_anew = event.conversation_id == self._reading
+        if event.conversation_id in self._hidden or (not event.tokens and not read_anew):
+            return  # what was drawn of a discarded cache stays until it is read again
         history = self.history(event.conversation_id)
         history.curves = dict(event.curves)
         self._held[event.conversation_id] = event  # also where the curve has that point: another branch was shown
         if history.add(Point.of(event)):
             self._unsaved.append((event, message))
         if event.conversation_id == self._current:
-            self._panel.show_sample(event, context_tokens)
-            if event.conversation_id == self._reading:
+            self._panel.show_sample(event)
+            if read_anew:
                 self._panel.show_peak(event)
             self._panel.chart.refresh()
         if self._first_token:
@@ -178,7 +200,14 @@ class CacheView(QObject):
         if conversation_id == self._current:
             known = conversation_id and conversation_id not in self._hidden
             files = self._library.caches.of(conversation_id) if known else []
-            self._panel.show_saved(files, loaded=conversation_id in self._loaded)
+            again_s = files[0].prefill_s if files else self._again_s(conversation_id)
+            self._panel.show_saved(files, conversation_id in self._loaded, again_s)
+
+    def _again_s(self, conversation_id: str) -> float:
+        """Of a conversation without a saved cache: with the model at hand."""
+        model = self._models.model
+        rate = self._library.caches.rate(model.fingerprint) if model else 0.0
+        return self.tokens(conversation_id) / rate if rate else 0.0
 
     def snapshot_rejected(self, event: ev.SnapshotRejected) -> None:
         """A sound file of another model or scheme is no news: the next reply says that it reads the conversation."""

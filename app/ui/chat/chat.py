@@ -74,7 +74,7 @@ class Chat(QObject):
         self.drafting = Drafting(library, self._writing, composer, self)
         self._counting = Counting(composer, engine, models, self.generation, self)
         composer.earlier = self._said_by_user
-        self._cache = CacheView(library, self._writing, panel, notices, self)
+        self._cache = CacheView(library, self._writing, models, panel, notices, self)
         self._cache.sizes_changed.connect(self.list_changed)
         self._shown = Shown(library, self._cache, self._items, transcript)
         self.answering = Answering(library, self._writing, self._cache, panel, self)
@@ -347,9 +347,14 @@ class Chat(QObject):
         """Everything beside the transcript, for the conversation and model at hand."""
         self._cache.show(self.current, self.scheme)
         self._transcript.empty.set_scheme(self.scheme)
-        self._composer.set_context(self._cache.history(self.current).last_tokens(), self._context_tokens())
+        self._show_context()
         self._switching.show(self.current)
         self.state_changed()
+
+    def _show_context(self) -> None:
+        tokens = self._cache.tokens(self.current)
+        self._composer.set_context(tokens, self._context_tokens())
+        self._panel.show_context(tokens, self._context_tokens())
 
     def state_changed(self) -> None:
         """What can be done now has changed."""
@@ -419,10 +424,9 @@ class Chat(QObject):
 
     def _memory_sample(self, event: ev.MemorySample) -> None:
         reply = self.answering.reply if self.answering.conversation == event.conversation_id else None
-        self._cache.measured(event, self._context_tokens(), reply or self._library.leaf(event.conversation_id))
+        self._cache.measured(event, reply or self._library.leaf(event.conversation_id))
         if event.conversation_id == self.current:
-            held = event.tokens or self._cache.history(self.current).last_tokens()  # a discarded one is read again
-            self._composer.set_context(held, self._context_tokens())
+            self._show_context()
         if not self.answering.conversation:
             self._cache.save()
 

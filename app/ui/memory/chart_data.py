@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.events import MemorySample
 
 BASELINE = "none"
+# Fewer tokens than this stay raw even at rest: nothing fills a block beside the first and the newest ones.
+SHORT_TOKENS = 100
 # Whose what-if lines are drawn, beside the conversation's own.
 COMPARED = ("turbo0v4", "turbo8", "turbo4", "turbo3", "turbo2")
 
@@ -57,10 +59,22 @@ class History:
             self.points[-1] = point
             return False
         if self.points and point.tokens < self.points[-1].tokens:
-            self.points = [p for p in self.points if p.tokens <= point.tokens]
+            self.points = [p for p in self.points if p.tokens < point.tokens]
             self.markers = [m for m in self.markers if m.tokens <= point.tokens]
         self.points.append(point)
         return True
+
+    def add_stored(self, markers: Iterable[Marker]) -> None:
+        """Those that are changes of this curve: of a cache that was read again, the earlier ones are none."""
+        self.markers += [marker for marker in markers if self._shows(marker)]
+
+    def _shows(self, marker: Marker) -> bool:
+        """Whether the curve changes there from one scheme to the other; behind its end nothing speaks against it."""
+        counts = [p.tokens for p in self.points]
+        first, end = bisect_left(counts, marker.tokens), bisect_right(counts, marker.tokens)
+        before = {p.scheme for p in self.points[max(0, first - 1) : end]}
+        after = {p.scheme for p in self.points[first : end + 1]}
+        return marker.from_scheme in before and (marker.to_scheme in after or end == len(self.points))
 
     def fp16_per_token(self) -> float:
         known = next((p for p in reversed(self.points) if p.fp16_bytes and p.tokens), None)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.events import LayerVerdict, MemorySample
+from app.ui.memory.chart_data import BASELINE, SHORT_TOKENS
 from app.ui.shared import formats, theme
 from app.ui.shared.cards import small_label
 from app.ui.shared.tones import DOT, paint_dot
@@ -32,19 +33,24 @@ class Engagement(QWidget):
         column.addWidget(self.detail)
         self._layers: Sequence[LayerVerdict] = ()
         self._sample: MemorySample | None = None
-        self._scheme, self._away = "", False  # while there is no sample; away: there was a cache
+        self._scheme, self._away, self._gone = "", False, False  # while there is no sample
         theme.theme().changed.connect(self.on_theme_changed)
         self.on_theme_changed()
         self.clear()
 
     def clear(self, scheme: str = "") -> None:
         self._layers, self._sample = (), None
-        self._scheme, self._away = scheme, False
+        self._scheme, self._away, self._gone = scheme, False, False
         self._show()
 
     def set_away(self) -> None:
         """There is a cache of which nothing is heard now: no model is loaded, or it is at another conversation."""
         self._away = True
+        self._show()
+
+    def set_gone(self) -> None:
+        """There was a cache once."""
+        self._gone = True
         self._show()
 
     def set_layers(self, layers: Sequence[LayerVerdict]) -> None:
@@ -67,7 +73,9 @@ class Engagement(QWidget):
             self.headline.setText(headline)
             self.detail.setText(detail)
         else:
-            if all_raw(sample) and sample.scheme != "none":
+            if read_raw(sample):
+                self.headline.setText(self.tr("{0}: nothing compressed yet").format(sample.scheme))
+            elif all_raw(sample) and sample.scheme != "none":
                 self.headline.setText(self.tr("{0}: nothing to compress yet").format(sample.scheme))
             elif sample.scheme == "none":
                 self.headline.setText(
@@ -93,6 +101,8 @@ class Engagement(QWidget):
     def _without_sample(self) -> tuple[str, str]:
         if self._away:
             return self.tr("Not in use at the moment"), self.tr("The next reply goes on from here.")
+        if self._gone:
+            return self.tr("Nothing is cached now"), self.tr("The next reply reads the text again.")
         if self._scheme == "none":
             return self.tr("Nothing is cached yet"), ""
         return self.tr("Nothing is compressed yet"), self.tr("Layers are compressed at a reply's first token.")
@@ -108,6 +118,8 @@ class Engagement(QWidget):
     def _raw_tokens(self, sample: MemorySample) -> list[str]:
         if sample.scheme == "none" or not sample.raw_tokens:
             return []
+        if read_raw(sample):
+            return [self.tr("Compressed when the prompt has been read.")]
         if all_raw(sample):
             return [self.tr("All {0} tokens are still uncompressed").format(formats.count(sample.raw_tokens))]
         first = min(FIRST_TOKENS, sample.raw_tokens)
@@ -139,5 +151,10 @@ class Engagement(QWidget):
 
 
 def all_raw(sample: MemorySample) -> bool:
-    """A short cache holds only the tokens that always stay raw."""
+    """A short cache holds only the tokens that always stay raw; a longer one, while a prompt is read."""
     return sample.raw_tokens >= sample.tokens
+
+
+def read_raw(sample: MemorySample) -> bool:
+    """A prompt is read that will be compressed."""
+    return all_raw(sample) and sample.scheme != BASELINE and sample.tokens >= SHORT_TOKENS

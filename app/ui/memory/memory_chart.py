@@ -14,11 +14,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.ui.memory.chart_data import BASELINE, COMPARED, History, Marker, Point, axis_end, spread, ticks
+from app.ui.memory.chart_data import BASELINE, COMPARED, SHORT_TOKENS, History, Marker, Point, axis_end, spread, ticks
 from app.ui.shared import formats, theme
 
-# Fewer tokens than this stay raw even at rest: nothing fills a block beside the first and the newest ones.
-SHORT_TOKENS = 100
 LABEL_SCALE = 0.8
 HEIGHT = 272
 
@@ -55,6 +53,7 @@ class MemoryChart(QWidget):
         self.setAccessibleName(self.tr("Memory of this conversation"))
         self.history = History()
         self._scheme = ""
+        self._held = False
         self._hover: Point | None = None
         theme.theme().changed.connect(self.on_theme_changed)
 
@@ -67,11 +66,12 @@ class MemoryChart(QWidget):
 
     # ------------------------------------------------------------ content
 
-    def show_history(self, history: History, scheme: str) -> None:
+    def show_history(self, history: History, scheme: str, held: bool = True) -> None:
+        """`held`: what was measured last is there still; else the curve has no end that stands for now."""
         self.history = history
-        self._scheme = scheme
+        self._scheme, self._held = scheme, held
         self._hover = None
-        self.refresh()
+        self._show()
 
     def set_scheme(self, scheme: str) -> None:
         self._scheme = scheme
@@ -79,6 +79,10 @@ class MemoryChart(QWidget):
 
     def refresh(self) -> None:
         """The history has grown."""
+        self._held = True
+        self._show()
+
+    def _show(self) -> None:
         last = self.history.points[-1] if self.history.points else None
         if last:
             self.setAccessibleDescription(
@@ -205,10 +209,11 @@ class MemoryChart(QWidget):
         last = self.history.points[-1]
         for scheme in self._drawn():
             current = scheme == self._scheme
-            line = self.history.forecast(scheme, last.tokens if current else 0, scale.end_tokens)
+            goes_on = current and self._held
+            line = self.history.forecast(scheme, last.tokens if goes_on else 0, scale.end_tokens)
             if not line:
                 continue
-            if current:
+            if goes_on:
                 line[0] = (last.tokens, last.used_bytes)
             pen = QPen(QColor(colors.accent if current else colors.what_if), 1.2)
             pen.setDashPattern([4, 3])
@@ -288,6 +293,8 @@ class MemoryChart(QWidget):
             line.append(scale.at(point.tokens, point.used_bytes))
             previous = point
         self._polyline(painter, pen, line)
+        if not self._held:
+            return
         painter.setPen(QPen(QColor(colors.panel), 2))
         painter.setBrush(accent)
         radius = 4.6 * theme.theme().scale

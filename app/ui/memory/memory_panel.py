@@ -24,7 +24,7 @@ from app.ui.memory.engagement import Engagement, all_raw
 from app.ui.memory.memory_chart import MemoryChart
 from app.ui.memory.scheme_picker import SchemePicker
 from app.ui.shared import formats, theme
-from app.ui.shared.cards import quiet_button, small_label
+from app.ui.shared.cards import ShortLabel, quiet_button, small_label
 
 
 class MemoryPanel(QScrollArea):
@@ -60,7 +60,7 @@ class MemoryPanel(QScrollArea):
         self.used = QLabel(body)
         self.used.setFont(theme.font(theme.LARGE, bold=True))
         self.used.setAccessibleName(self.tr("Measured size of the cache"))
-        self.uncompressed = small_label("", body)
+        self.uncompressed = ShortLabel(body)
         self.uncompressed.setContentsMargins(0, 0, 0, 5)
         row.addWidget(self.used)
         row.addWidget(self.uncompressed, 1, Qt.AlignmentFlag.AlignBottom)
@@ -80,7 +80,11 @@ class MemoryPanel(QScrollArea):
         self._grid.setColumnStretch(1, 1)
         self._values: dict[str, QLabel] = {}
         for key, words, tip in (
-            ("context", self.tr("Context"), self.tr("Tokens in the cache, of those that the model was trained for")),
+            (
+                "context",
+                self.tr("Context"),
+                self.tr("Tokens of this conversation that the model has read, of those that it has room for"),
+            ),
             ("speed", self.tr("Speed"), self.tr("Tokens a second while the last reply was written")),
             (
                 "allocated",
@@ -97,7 +101,7 @@ class MemoryPanel(QScrollArea):
                 "again",
                 self.tr("Reading it again"),
                 self.tr(
-                    "What the saved cache spares: an estimate of how long reading the whole text again would take, "
+                    "An estimate of how long reading the whole text again would take, which a saved cache spares: "
                     "from the speed at which this model last read a prompt"
                 ),
             ),
@@ -157,12 +161,25 @@ class MemoryPanel(QScrollArea):
         self._show_share(0, 0)
         self.engagement.set_away()
 
-    def show_sample(self, sample: MemorySample, context_tokens: int) -> None:
+    def show_gone(self) -> None:
+        """There was a cache once, which was discarded or didn't come along."""
+        self.uncompressed.setText(self.tr("not cached now"))
+        self._show_share(0, 0)
+        self.engagement.set_gone()
+
+    def show_context(self, tokens: int, context_tokens: int) -> None:
+        """`context_tokens` is 0 while no model is loaded."""
+        said = self.tr("{0} of {1}").format(formats.count(tokens), formats.count(context_tokens))
+        self._set("context", said if context_tokens else "–")
+
+    def show_sample(self, sample: MemorySample) -> None:
         self.used.setText(formats.data_size(sample.used_bytes))
         self._set("allocated", formats.data_size(sample.allocated_bytes))
         raw_tokens = sample.tokens if all_raw(sample) and sample.scheme != "none" else 0
-        if raw_tokens:
-            self.uncompressed.setText(self.tr("all {0} tokens still uncompressed").format(formats.count(raw_tokens)))
+        if not sample.tokens:
+            self.uncompressed.setText(self.tr("nothing cached yet"))
+        elif raw_tokens:
+            self.uncompressed.setText(self.tr("still uncompressed"))
         elif sample.scheme == "none":
             self.uncompressed.setText(self.tr("uncompressed"))
         else:
@@ -170,10 +187,7 @@ class MemoryPanel(QScrollArea):
         self._show_share(sample.used_bytes, sample.fp16_bytes)
         if sample.used_bytes:
             sizes = {**dict(sample.predicted), sample.scheme: sample.used_bytes}
-            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, raw_tokens, sizes)
-        if context_tokens:
-            held, most = formats.count(sample.tokens), formats.count(context_tokens)
-            self._set("context", self.tr("{0} of {1}").format(held, most))
+            self.picker.set_measured(sample.fp16_bytes / sample.used_bytes, bool(raw_tokens), sizes)
         resident, all_memory = formats.data_size(sample.resident_bytes), formats.data_size(self._machine_bytes)
         self._set("program", self.tr("{0} of {1}").format(resident, all_memory))
         self.engagement.set_sample(sample)
@@ -187,19 +201,19 @@ class MemoryPanel(QScrollArea):
     def show_speed(self, tokens_per_s: float) -> None:
         self._set("speed", formats.rate(tokens_per_s) if tokens_per_s else "–")
 
-    def show_saved(self, files: Sequence[StoredCache], loaded: bool) -> None:
-        """The cache files of the conversation, the one used last first; `loaded`: this run has read it."""
-        words, again = "–", "–"
+    def show_saved(self, files: Sequence[StoredCache], loaded: bool, again_s: float = 0.0) -> None:
+        """The cache files of the conversation, the one used last first; `loaded`: this run has read it; `again_s`:
+        about how long the whole text takes to read, 0 where that isn't known.
+        """
+        words = "–"
         if files:
             words = formats.data_size(sum(file.size_bytes for file in files))
             seconds = files[0].load_s if loaded else files[0].save_s
             if seconds:
                 spent = self.tr("loaded in {0}") if loaded else self.tr("saved in {0}")
                 words += " · " + spent.format(formats.seconds(seconds))
-            if files[0].prefill_s:
-                again = self.tr("about {0}").format(formats.spell(files[0].prefill_s))
         self._set("snapshot", words)
-        self._set("again", again)
+        self._set("again", self.tr("about {0}").format(formats.spell(again_s)) if again_s else "–")
         self.discard.setVisible(bool(files))
 
     def show_pending(self, text: str, done: int = 0, total: int = 0) -> None:

@@ -38,7 +38,7 @@ class SchemePicker(QComboBox):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click or the wheel leaves the caret in the text
         self._current = ""
         self._measured = 0.0
-        self._raw_tokens = 0
+        self._raw = False
         self._sizes: Mapping[str, int] = {}
         self._list = SchemeList(self.model(), _Delegate(self), self)
         self._list.chosen.connect(self.on_activated)
@@ -59,7 +59,7 @@ class SchemePicker(QComboBox):
             option = self.itemData(row)
             words = self.explain(option)
             self.setItemData(row, formats.tip(words), Qt.ItemDataRole.ToolTipRole)
-            heard = (option.name, self.takes(option), self.saving(option)[0], words)
+            heard = (option.name, self.takes(option), self.predicted(option), words)
             self.setItemData(row, ". ".join(part for part in heard if part), Qt.ItemDataRole.AccessibleTextRole)
 
     def set_current(self, name: str) -> None:
@@ -69,11 +69,11 @@ class SchemePicker(QComboBox):
         self.setToolTip(formats.tip(self.explain(option)) if isinstance(option, SchemeOption) else "")
         self.update()
 
-    def set_measured(self, ratio: float, raw_tokens: int = 0, sizes: Mapping[str, int] | None = None) -> None:
-        """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet. `raw_tokens`: how many are
-        held, as long as none of them is packed. `sizes`: the bytes that this conversation takes with each scheme.
+    def set_measured(self, ratio: float, raw: bool = False, sizes: Mapping[str, int] | None = None) -> None:
+        """fp16 bytes over measured bytes of the current scheme; 0: nothing is cached yet. `raw`: none of it is packed
+        yet. `sizes`: the bytes that this conversation takes with each scheme.
         """
-        self._measured, self._raw_tokens, self._sizes = ratio, raw_tokens, sizes or {}
+        self._measured, self._raw, self._sizes = ratio, raw, sizes or {}
         self.update()
         self._list.update()
 
@@ -83,12 +83,16 @@ class SchemePicker(QComboBox):
         return self.tr("now {0}").format(formats.data_size(size_bytes)) if size_bytes else ""
 
     def saving(self, option: SchemeOption) -> tuple[str, Source]:
-        """(fp16's bytes over this scheme's in words, where that comes from)."""
-        if option.name == self._current and self._raw_tokens:
-            return self.tr("all {0} tokens still uncompressed").format(formats.count(self._raw_tokens)), "raw"
-        if option.name == self._current and self._measured:
+        """(what the current scheme saves here in words, where that comes from)."""
+        if self._raw:
+            return self.tr("still uncompressed"), "raw"
+        if self._measured:
             return self.tr("{0} measured").format(formats.ratio(self._measured)), "measured"
-        return self.tr("{0} predicted").format(formats.ratio(option.ratio)), "predicted"
+        return self.predicted(option), "predicted"
+
+    def predicted(self, option: SchemeOption) -> str:
+        """What a scheme comes to in a long conversation: what the list compares, the current one too."""
+        return self.tr("{0} predicted").format(formats.ratio(option.ratio))
 
     def describe(self, option: SchemeOption) -> str:
         def part(bits: int) -> str:
@@ -301,7 +305,7 @@ class _Delegate(QStyledItemDelegate):
             remark = painter.fontMetrics().elidedText(self._picker.remark(scheme), Qt.TextElideMode.ElideRight, room)
             painter.drawText(area, lead | Qt.AlignmentFlag.AlignBottom, remark)
             first_line = QRect(area.x(), area.y(), area.width(), QFontMetrics(theme.font()).height())
-            taken = paint_saving(painter, first_line, *self._picker.saving(scheme)) + 8
+            taken = paint_saving(painter, first_line, self._picker.predicted(scheme), "predicted") + 8
             painter.setFont(theme.font(theme.SMALL, bold=current, italic=not current))
             painter.setPen(QColor(colors.text if current else colors.muted))
             beside = first_line.adjusted(taken, 0, 0, 0) if mirrored else first_line.adjusted(0, 0, -taken, 0)
