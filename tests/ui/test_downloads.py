@@ -176,6 +176,18 @@ def test_the_card_is_worked_by_keys(downloading: Bench) -> None:
     assert not card.isVisible()
 
 
+def test_a_button_that_goes_hands_the_focus_to_the_one_that_comes(downloading: Bench) -> None:
+    window, found = downloading.window, row(downloading)
+    window.activateWindow()
+    window.downloads_button.click()
+    for pressed, comes in ((found.pause, found.go_on), (found.go_on, found.pause)):
+        pressed.setFocus()
+        QTest.keyClick(pressed, Qt.Key.Key_Space)
+        downloading.rest()
+        assert window.downloads_button.card.isVisible()
+        assert comes.hasFocus()
+
+
 def test_finished_ones_are_cleared_together(downloading: Bench) -> None:
     downloading.hub.advance(QWEN, state="done", path="/hub/Qwen3")
     downloading.hub.advance(GEMMA, done_bytes=1, total_bytes=10)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QLocale, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app import events as ev
@@ -256,6 +256,42 @@ def test_profiles_are_made_applied_changed_renamed_and_deleted(settings: Setting
     assert (generation.profiles, generation.for_new) == ([], {})
     assert generation.chosen == {"temperature": 0.4, "top_k": 2}, "the conversation keeps its settings"
     assert [text for text in settings.bench.window.notices.texts() if "is deleted" in text]
+
+
+def test_the_card_stays_when_what_has_the_focus_in_it_goes(settings: Settings) -> None:
+    """A name that is saved or given up, a field that is reset: the focus goes on inside."""
+    panel = settings.panel
+    settings.bench.window.activateWindow()
+    for leave in (panel.name, panel.save, panel.name.parentWidget().findChildren(QPushButton)[-1]):
+        settings.menu()["Save as a new profile…"]()
+        panel.name.setText(f"Name {leave.text()}")
+        leave.setFocus()
+        QTest.keyClick(leave, Qt.Key.Key_Return if leave is panel.name else Qt.Key.Key_Space)
+        QApplication.processEvents()
+        assert not panel.name.isVisible()
+        assert panel.isVisible()
+        assert panel.profile.hasFocus()
+    settings.type("temperature", "0.3")
+    field = panel.fields["temperature"]
+    field.back.setFocus()
+    QTest.keyClick(field.back, Qt.Key.Key_Space)
+    assert not field.back.isVisible()
+    assert panel.isVisible()
+    assert field.isAncestorOf(QApplication.focusWidget())
+
+
+def test_the_card_opens_at_its_top(settings: Settings) -> None:
+    settings.bench.window.resize(800, 500)
+    settings.panel.close_card()
+    settings.bench.window.actions_.reply_settings.trigger()
+    QApplication.processEvents()
+    bar = settings.panel._scroll.verticalScrollBar()
+    assert bar.maximum() > 0
+    bar.setValue(bar.maximum())
+    settings.panel.close_card()
+    settings.bench.window.actions_.reply_settings.trigger()
+    QApplication.processEvents()
+    assert bar.value() == 0
 
 
 def test_a_deleted_profile_comes_back_as_it_was(settings: Settings) -> None:

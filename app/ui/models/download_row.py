@@ -104,9 +104,15 @@ class DownloadRow(QWidget):
     def show_status(self, status: hv.DownloadStatus) -> None:
         self.status = status
         failed, state = status.state == "failed", status.state
-        self.load.setVisible(state == "done" and bool(status.path))
-        self.pause.setVisible(status.active and state != "verifying")
-        self.go_on.setVisible(state in ("paused", "failed"))
+        shown = {
+            self.load: state == "done" and bool(status.path),
+            self.pause: status.active and state != "verifying",
+            self.go_on: state in ("paused", "failed"),
+        }
+        for button in sorted(
+            shown, key=lambda one: not shown[one]
+        ):  # a focus on one that goes finds the one that comes
+            button.setVisible(shown[button])
         self.go_on.setToolTip(self.tr("Try again") if failed else self.tr("Resume"))
         self.cancel.setToolTip(
             self.tr("Remove from list") if state == "done" else self.tr("Cancel and delete what was fetched")

@@ -224,6 +224,7 @@ class GenerationPanel(Popover):
     def open_at(self, anchor: QWidget) -> None:
         self.on_changed()
         super().open_at(anchor)
+        self._scroll.verticalScrollBar().setValue(0)
         self.fields["system_prompt"].text.setFocus(Qt.FocusReason.PopupFocusReason)  # type: ignore[attr-defined]
 
     def close_card(self) -> None:

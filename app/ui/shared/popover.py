@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.shared import theme
+from app.ui.shared import reading_order, theme
 from app.ui.shared.painting import SHADOW, floating_card
 
 GAP = 6  # between the button and the card
@@ -83,10 +83,21 @@ class Popover(QWidget):
 
     # ------------------------------------------------------------ closing
 
-    def on_focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
-        left = new is not None and new is not self and not self.isAncestorOf(new)
-        if left and new is not None and new.window() is self.window():
+    def on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is None or new is self or self.isAncestorOf(new) or new.window() is not self.window():
+            return
+        if old is not None and self.isAncestorOf(old) and not old.isVisible() and (near := self._near(old)) is not None:
+            near.setFocus()  # nobody took it elsewhere: what had it was hidden
+        else:
             self.close_card()
+
+    def _near(self, hidden: QWidget) -> QWidget | None:
+        place = hidden.parentWidget()
+        while place is not None and place is not self.parentWidget():
+            if (stop := next(reading_order.stops(place), None)) is not None:
+                return stop
+            place = place.parentWidget()
+        return None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
