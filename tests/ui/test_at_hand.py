@@ -14,6 +14,7 @@ from app.ui.conversations.conversation_list import DETAIL_ROLE
 from app.ui.shared import theme
 from app.ui.text.text_pane import PlainPane
 from app.ui.transcript.message_editor import MessageEditor
+from app.ui.transcript.reply_view import ReplyView
 from app.ui.transcript.user_bubble import UserBubble
 from app.ui.window.crash_view import ReportView
 from tests.ui.conftest import Bench
@@ -194,6 +195,30 @@ def test_the_sheet_of_keys_follows_the_size_of_text(bench: Bench, seen: bool) ->
     a.shortcuts.trigger()
     assert (sheet.width(), sheet.height()) == (500, 300), "it keeps what the user made of it"
     sheet.close()
+
+
+def test_what_is_typed_while_reading_begins_the_message(bench: Bench) -> None:
+    edit, transcript = bench.composer.edit, bench.transcript
+    bench.window.activateWindow()
+    QTest.mouseClick(transcript.viewport(), Qt.MouseButton.LeftButton)
+    assert not edit.hasFocus()
+    QTest.keyClicks(transcript, "Hi")
+    assert (edit.toPlainText(), edit.hasFocus()) == ("H", True)
+    QTest.keyClicks(edit, "i")
+    bench.say(edit.toPlainText())
+    pane = bench.items(ReplyView)[0].panes()[0]
+    pane.setFocus()
+    for key in (Qt.Key.Key_Space, Qt.Key.Key_Down, Qt.Key.Key_Tab, Qt.Key.Key_Delete):
+        QTest.keyClick(pane, key)
+    QTest.keyClick(pane, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    assert edit.toPlainText() == ""
+    pane.setFocus()
+    QTest.keyClick(pane, "z")
+    assert edit.toPlainText() == "z"
+    bench.window.on_models()
+    bench.window.setFocus()
+    QTest.keyClick(bench.window, "x")
+    assert edit.toPlainText() == "z", "nobody would see it"
 
 
 def test_its_neighbour_takes_a_deleted_ones_place(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.engine.marker import Unfinished
@@ -155,8 +155,8 @@ class MainWindow(QMainWindow):
         self.resuming.load_wanted.connect(self.load_model)
         self.resuming.other_wanted.connect(self.on_models)
         self.resuming.report_wanted.connect(self.help.on_report)
-        self.models_page.account_clicked.connect(self.configuring.on_account)
         self.resuming.left.connect(self.loading.on_missing)
+        self.models_page.account_clicked.connect(self.configuring.on_account)
         self.models_page.left.connect(self.on_to_chat)
         self.pages.turned.connect(self.on_page_turned)
         self._drop_target.dropped.connect(self.on_dropped)
@@ -286,6 +286,20 @@ class MainWindow(QMainWindow):
         a.go_on.setEnabled(a.again.isEnabled() and self.chat.choices.can_go_on)
         for action in (a.reply_settings, a.scheme):  # they leave the models
             action.setEnabled(not pages.welcome_waits)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """A letter that nothing in the transcript takes, after a press into its empty part say, begins the message."""
+        focus, edit = QApplication.focusWidget(), self.composer.edit
+        reading = focus is None or focus in (self, self.transcript) or self.transcript.isAncestorOf(focus)
+        commands = (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+        )
+        letters = event.text().strip() and event.text().isprintable() and not event.modifiers() & commands
+        if reading and letters and edit.isVisible():
+            edit.setFocus()
+            QApplication.sendEvent(edit, event)
+        else:
+            super().keyPressEvent(event)
 
     def _focus_page(self) -> None:
         if not self.pages.on_models:
