@@ -226,6 +226,7 @@ class Layer:
             "packing": self.packing,
             "attended": self.attended,
             "calibrate": self.calibration.enabled,
+            "observed": self.calibration.observed,
             "without_bias": self.without_bias,
             "policy": [self.policy.first, self.policy.tail, self.policy.block, list(self.policy.split)],
             "segment_starts": list(self.calibration.segment_starts),
@@ -284,6 +285,7 @@ class Layer:
         for name in calibration.ARRAYS:
             setattr(self.calibration, name, arrays.get(name))
         self.calibration.segment_starts = tuple(description["segment_starts"])
+        self.calibration.observed = operator.index(description.get("observed", 0))
         self._check_restored()
 
     def _check_restored(self) -> None:
@@ -295,6 +297,7 @@ class Layer:
         batch, heads, key_dim, value_dim = self.shape
         raw = {a.dtype for b in self._buffers() if isinstance(b, Buffer) for a in b.arrays()}
         fits = len(raw) <= 1 and raw <= {mx.float16, mx.bfloat16}
+        fits &= self.can_pack or not self.packing
         fits &= self.dropped >= 0 and 0 <= self.hidden <= self.held
         for buffers, dim in ((self._buffers()[::2], key_dim), (self._buffers()[1::2], value_dim)):
             for buffer in buffers:

@@ -258,7 +258,8 @@ def _header(file: BinaryIO) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         raise SnapshotDamaged("The cache file's header doesn't describe a cache.") from error
     kinds = {"tokens": list, "fingerprint": str, "scheme": str, "layers": list}
-    if not (isinstance(header, dict) and all(isinstance(header.get(name), kind) for name, kind in kinds.items())):
+    sound = isinstance(header, dict) and all(isinstance(header.get(name), kind) for name, kind in kinds.items())
+    if not sound or not all(type(token) is int and token >= 0 for token in header["tokens"]):
         raise SnapshotDamaged("The cache file's header doesn't describe a cache.")
     return header
 
