@@ -2766,16 +2766,16 @@
         <source>Discard all</source>
         <translation>Alle verwerfen</translation>
     </message>
-    <message numerus="yes">
-        <source>%n version(s)</source>
-        <translation>
-            <numerusform>%n Fassung</numerusform>
-            <numerusform>%n Fassungen</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n cache(s), {0}</source>
+        <translation>
+            <numerusform>%n Cache, {0}</numerusform>
+            <numerusform>%n Caches, {0}</numerusform>
+        </translation>
     </message>
 </context>
 <context>

@@ -125,10 +125,10 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n version(s)</source>
+        <source>%n cache(s), {0}</source>
         <translation>
-            <numerusform>%n version</numerusform>
-            <numerusform>%n versions</numerusform>
+            <numerusform>%n cache, {0}</numerusform>
+            <numerusform>%n caches, {0}</numerusform>
         </translation>
     </message>
 </context>

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.ui.shared import formats
+from app.ui.shared import formats, theme
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,17 @@ def test_rough_counts(count: int, text: str) -> None:
 def test_a_day_and_a_speed() -> None:
     assert formats.day(1_790_000_000) == "21 Sep 2026"
     assert formats.speed(23_400_000) == "23.4 MB/s"
+
+
+def test_the_number_that_tells_two_titles_apart_stays(qapp: object) -> None:
+    title, metrics = "A long story about a lighthouse (12)", QFontMetrics(theme.font())
+    assert formats.short(title, 20) == "A long story a… (12)"
+    assert formats.short("A long story about a lighthouse", 13) == "A long story…"
+    assert formats.elided(title, metrics, 10_000) == title
+    narrow = formats.elided(title, metrics, metrics.horizontalAdvance(title) - 20)
+    assert narrow.startswith("A long story")
+    assert narrow.endswith("… (12)")
+    assert metrics.horizontalAdvance(narrow) <= metrics.horizontalAdvance(title) - 20
 
 
 def test_figures_keep_their_order_from_right_to_left(qtbot: QtBot) -> None:

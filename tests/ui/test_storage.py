@@ -277,12 +277,14 @@ def test_a_conversations_branches_are_one_row_and_go_together(bench: Bench) -> N
             ev.SnapshotSaved(one, 9_000_000, 0.02, 30, name, number, "turbo2", "f" * 16, 100.0)
         )
     shown = rows(bench)
-    assert [row[0].partition(" · ")[2][:9] for row in shown] == ["3 version", ""]
+    assert [row[0].split()[0] for row in shown] == ["one", "two"]
     assert sorted(shown[0][1].split(", ")) == ["turbo2", "turbo4"]
-    assert shown[0][3] == formats.data_size(sum(file.size_bytes for file in bench.library.caches.of(one)))
+    size = formats.data_size(sum(file.size_bytes for file in bench.library.caches.of(one)))
+    assert shown[0][3] == f"3 caches, {size}"
+    assert shown[1][3] == formats.data_size(bench.library.caches.of(two)[0].size_bytes)
     page(bench).list.topLevelItem(1).setSelected(True)
     page(bench).discard.click()
     bench.window.storage.discarding.carry_out()
     bench.rest()
-    assert [row[0].partition(" · ")[2][:9] for row in rows(bench)] == ["3 version"]
+    assert [row[3][:8] for row in rows(bench)] == ["3 caches"]
     assert [c for c in bench.engine.received if isinstance(c, ev.DiscardCache)] == [ev.DiscardCache(two)]

@@ -173,7 +173,7 @@ class ConversationDelegate(QStyledItemDelegate):
             painter.setFont(title_font)
             painter.setPen(QColor(colors.text))
             elide = Qt.TextElideMode.ElideRight
-            title = QFontMetrics(title_font).elidedText(str(index.data()), elide, area.width())
+            title = formats.elided(str(index.data()), QFontMetrics(title_font), area.width())
             painter.drawText(area, align | Qt.AlignmentFlag.AlignTop, title)
             painter.setFont(small)
             painter.setPen(QColor(colors.muted))

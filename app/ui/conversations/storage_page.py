@@ -70,6 +70,7 @@ class StoragePage(QWidget):
         self.list.setAccessibleName(self.tr("Saved caches, the largest first"))
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # a title's end may be the number that tells it apart
         self.list.setMinimumHeight(LIST_HEIGHT)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setHeaderLabels(
@@ -129,13 +130,13 @@ class StoragePage(QWidget):
         for conversation, files in sorted(rows.items(), key=lambda row: _size(row[1]), reverse=True):
             latest = max(files, key=lambda file: file.used)
             title, seconds = self._storage.title(conversation), latest.load_s or latest.save_s
-            versions = self.tr("%n version(s)", "", len(files))
+            size = formats.data_size(_size(files))
             item = QTreeWidgetItem(
                 [
-                    f"{title} · {versions}" if len(files) > 1 else title,
+                    title,
                     ", ".join(dict.fromkeys(file.scheme for file in files)),
                     formats.count(latest.tokens) if latest.tokens else "–",
-                    formats.data_size(_size(files)),
+                    self.tr("%n cache(s), {0}", "", len(files)).format(size) if len(files) > 1 else size,
                     formats.spell(seconds) if seconds else "–",
                     self.tr("about {0}").format(formats.spell(latest.prefill_s)) if latest.prefill_s else "–",
                 ]

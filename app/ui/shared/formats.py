@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 
 from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeySequence
 
 from app import words
 from app.words import bytes_unit as bytes_unit
@@ -110,5 +111,22 @@ def keys(sequence: QKeySequence | str) -> str:
 
 
 def short(title: str, letters: int = 48) -> str:
-    """A title inside a sentence."""
-    return title if len(title) <= letters else title[: letters - 1].rstrip() + "…"
+    """A title inside a sentence. The number that tells it from another one, “(2)”, stays."""
+    if len(title) <= letters:
+        return title
+    name, number = _numbered(title)
+    return name[: letters - 1 - len(number)].rstrip() + "…" + number
+
+
+def elided(title: str, metrics: QFontMetrics, width: int) -> str:
+    """A title in so many pixels; its number stays too."""
+    if metrics.horizontalAdvance(title) <= width:
+        return title
+    name, number = _numbered(title)
+    room = width - metrics.horizontalAdvance(number)
+    return metrics.elidedText(name, Qt.TextElideMode.ElideRight, room) + number
+
+
+def _numbered(title: str) -> tuple[str, str]:
+    number = re.search(r" \(\d{1,4}\)$", title)
+    return (title[: number.start()], number[0]) if number else (title, "")
