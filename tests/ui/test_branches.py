@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from app import attachments
 from app import events as ev
 from app.errors import AppError
+from app.ui.conversations.search_results import Result
 from app.ui.shared.cards import ContextFullCard
 from app.ui.transcript.message_editor import MessageEditor
 from app.ui.transcript.message_tools import MessageTools
@@ -522,7 +523,7 @@ def test_a_search_finds_its_message_in_whichever_branch_it_is(three: Bench) -> N
     assert spoken(three)[:1] == ["a"]
     assert len(three.said()) == 1
     three.chat.new()
-    three.window.sidebar.hit_chosen.emit(conversation, needle)
+    three.window.sidebar.hit_chosen.emit(Result(conversation, needle, "", ()))
     three.rest()
     assert len(three.library.messages(conversation)) == 2 * 33
     (bubble,) = (item for item in three.items(UserBubble) if tools(item).message_id == needle)

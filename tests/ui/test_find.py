@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app import attachments
 from app.attachments import Attachment
 from app.events import TurnFinished
+from app.ui.conversations.search_results import Result, excerpt
 from app.ui.shared import theme
 from app.ui.transcript.pieces import Entry
 from app.ui.transcript.reply_view import ReplyView
@@ -164,7 +165,7 @@ def test_the_marks_of_a_search_end_with_it(bench: Bench, qtbot: QtBot) -> None:
     tell(bench, ("one needle", "two needles"))
     needle = bench.library.messages(bench.chat.current)[0].id
     bench.window.sidebar.search.setText("needle")
-    bench.window.sidebar.hit_chosen.emit(bench.chat.current, needle)
+    bench.window.sidebar.hit_chosen.emit(Result(bench.chat.current, needle, "", ()))
     assert marked(bench)
     bench.window.sidebar.search.clear()
     assert bench.window.find_bar.isHidden()
@@ -176,11 +177,62 @@ def test_a_hit_of_the_sidebar_is_shown_and_marked(bench: Bench, qtbot: QtBot) ->
     conversation, needle = bench.chat.current, bench.library.messages(bench.chat.current)[0].id
     bench.chat.new()
     bench.window.sidebar.search.setText("stand her")
-    bench.window.sidebar.hit_chosen.emit(conversation, needle)
+    bench.window.sidebar.hit_chosen.emit(Result(conversation, needle, "", ()))
     qtbot.waitUntil(lambda: not bench.window.find_bar.finder.searching)
     assert seen(bench, bench.transcript.entries[0])
     assert marked(bench)[:2] == ["[her]", "stand"]
     assert not bench.window.find_bar.show_message("no such message", ["x"])
+
+
+def test_the_hit_that_the_list_shows_is_the_one_gone_to(bench: Bench, qtbot: QtBot) -> None:
+    """Not the message's first one; the source's markup, which the list leaves out, doesn't matter."""
+    early = "Fisher folk and fish. " * 30
+    tell(
+        bench, ("Tell me", early + "\n\nThe **local** `fisher` of [Skye](https://x.example) sold a red boat. " + early)
+    )
+    sidebar = bench.window.sidebar
+    sidebar.search.setText("fisher sold")
+    bench.library.follow()
+    sidebar.search_again()
+    (result,) = (result for result in sidebar.found.results.results if result.message)
+    assert result.around[1].startswith("fisher")
+    assert "local" in result.around[0]
+    sidebar.found.chosen.emit(result)
+    finder = bench.window.find_bar.finder
+    qtbot.waitUntil(lambda: not finder.searching)
+    marks = marked(bench)
+    place = marks.index("[fisher]")
+    assert marks[place + 1] == "sold"
+    assert place == 30, "of the stretch that the list shows"
+
+
+def test_the_bar_of_a_search_lies_beside_the_first_message(bench: Bench, qtbot: QtBot) -> None:
+    tell(bench, ("What does a keeper do?", "A keeper keeps.\n\n" * 30))
+    question, answer = bench.library.messages(bench.chat.current)[:2]
+    conversation, bar = bench.chat.current, bench.window.find_bar
+    for message in (question, answer):
+        bench.chat.new()
+        bench.window.sidebar.search.setText("keeper")
+        bench.window.sidebar.hit_chosen.emit(Result(conversation, message.id, "", ()))
+        qtbot.waitUntil(lambda: not bar.finder.searching)
+        bubble = bench.items(UserBubble)[0]
+        assert bubble.mapTo(bench.window, QPoint(0, 0)).y() > bar.mapTo(bench.window, bar.rect().bottomLeft()).y()
+        assert bar.finder.number == (1 if message is question else 2)
+
+
+@pytest.mark.parametrize("width", [120, 200, 400, 4000])
+@pytest.mark.parametrize("place", [0, 3, 11, 15])
+def test_a_line_of_the_list_shows_its_hit(bench: Bench, width: int, place: int) -> None:
+    words = ["lighthouses"] * 16
+    words[place] = "fisherman"
+    text = "…" + " ".join(words) + "…"
+    at = text.index("fisherman")
+    for lines in (1, 2):
+        shown, marks = excerpt(text, ((at, 9),), theme.font(theme.SMALL), width, lines)
+        (start, length), *_ = marks
+        assert shown[start : start + length] == "fisherman"
+        assert shown.startswith("…")
+        assert shown.endswith("…")
 
 
 @pytest.mark.parametrize("text", ["(", ".*", "\\", "  ", "[a"])

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.library.conversations import Library
 from app.ui.chat.chat import Chat
+from app.ui.conversations.search_results import Result
 from app.ui.conversations.sidebar import Sidebar
 from app.ui.shared import edit_commands, formats
 from app.ui.shared.actions import Actions
@@ -147,9 +148,9 @@ class Browsing(QObject):
     def on_searched(self, text: str) -> None:
         self._sidebar.show_hits(self._library.search(text))
 
-    def on_hit_chosen(self, conversation_id: str, message_id: str) -> None:
+    def on_hit_chosen(self, result: Result) -> None:
         self.opening.emit()
-        self._chat.open_at(conversation_id, message_id)
+        self._chat.open_at(result.conversation, result.message)
 
     def stop(self) -> None:
         """The library is about to be closed."""

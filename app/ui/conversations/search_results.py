@@ -43,6 +43,12 @@ class Result:
     text: str
     marks: tuple[tuple[int, int], ...]
 
+    @property
+    def around(self) -> tuple[str, str]:
+        """What stands before the first hit, and what from there on."""
+        place = self.marks[0][0] if self.marks else 0
+        return self.text[:place], self.text[place:]
+
 
 def results(conversations: Sequence[Conversation], hits: Iterable[Hit], words: Sequence[str]) -> list[Result]:
     """Those whose titles hold every word, in the list's order, then those whose messages do, the latest first."""
@@ -141,16 +147,41 @@ class ResultDelegate(QStyledItemDelegate):
 def _draw(painter: QPainter, area: QRect, text: str, marks: Sequence[tuple[int, int]], font: QFont,
           lines: int) -> None:  # fmt: skip
     """`text` in a few lines, its marks in the colour of a hit; what has no room ends in an ellipsis."""
-    starts = _lay_out(QTextLayout(text, font), area.width(), lines)
-    rest = QFontMetrics(font).elidedText(text[starts[-1] :], Qt.TextElideMode.ElideRight, area.width())
-    layout = QTextLayout(text[: starts[-1]] + rest, font)
+    shown, marks = excerpt(text, marks, font, area.width(), lines)
+    layout = QTextLayout(shown, font)
     hit = QTextCharFormat()
     hit.setForeground(QColor(theme.colors().text))
     hit.setBackground(QColor(theme.colors().found))
-    room = len(layout.text())
+    room = len(shown)
     layout.setFormats([_range(start, min(length, room - start), hit) for start, length in marks if start < room])
     _lay_out(layout, area.width(), lines)
     layout.draw(painter, QPointF(area.topLeft()))
+
+
+def excerpt(
+    text: str, marks: Sequence[tuple[int, int]], font: QFont, width: int, lines: int
+) -> tuple[str, Sequence[tuple[int, int]]]:
+    """What of `text` fits, with the first mark in it, and where the marks stand there. What comes before a mark that
+    would be cut gives way: up to the mark's own line, or all of it.
+    """
+    shown, end = _fitting(text, font, width, lines)
+    if not marks or sum(marks[0]) <= end:
+        return shown, marks
+    first, length = marks[0]
+    starts = _lay_out(QTextLayout(text, font), width, len(text))
+    for start in (max(start for start in starts if start <= first), first):
+        shown, end = _fitting(f"…{text[start:]}", font, width, lines)
+        if first - start + 1 + length <= end:
+            break
+    return shown, [(place - start + 1, size) for place, size in marks if place >= start]
+
+
+def _fitting(text: str, font: QFont, width: int, lines: int) -> tuple[str, int]:
+    """What of `text` is shown, and how much of it is there before the ellipsis."""
+    last = _lay_out(QTextLayout(text, font), width, lines)[-1]
+    rest = QFontMetrics(font).elidedText(text[last:], Qt.TextElideMode.ElideRight, width)
+    whole = rest == text[last:]
+    return text[:last] + rest, len(text) if whole else last + len(rest) - 1
 
 
 def _lay_out(layout: QTextLayout, width: int, lines: int) -> list[int]:

@@ -29,7 +29,7 @@ class Sidebar(QWidget):
     """
 
     conversation_chosen = Signal(str)
-    hit_chosen = Signal(str, str)  # conversation, message
+    hit_chosen = Signal(object)  # a Result that has a message
     searched = Signal(str)
     left = Signal()  # the user is done here: a click, Enter, or Escape in the empty search
     rename_requested = Signal(str, str)
@@ -163,7 +163,7 @@ class Sidebar(QWidget):
 
     def on_result_chosen(self, result: Result) -> None:
         if result.message:
-            self.hit_chosen.emit(result.conversation, result.message)
+            self.hit_chosen.emit(result)
         else:
             self.conversation_chosen.emit(result.conversation)
 

@@ -72,17 +72,20 @@ class FindBar(QFrame):
         if self.field.text() and not self.finder.count:
             self.finder.find(self.field.text())
 
-    def show_message(self, message_id: str, words: Sequence[str]) -> bool:
-        """Scroll to a message and mark these words, in it and after it. False where it isn't in this branch."""
+    def show_message(self, message_id: str, words: Sequence[str], around: tuple[str, str] = ("", "")) -> bool:
+        """Scroll to a message and mark these words, in it and after it; the first is the one with this before it, and
+        this from there on. False where the message isn't in this branch.
+        """
         entry = self._transcript.entry_of_message(message_id)
         if entry is None:
             return False
-        self._transcript.bring(entry)
         if any(words):
             self.field.setText(" ".join(words))
             self._of_search = True
-            self._show()
-            self.finder.find_words(words, entry)
+            self._show()  # first: the message is brought to below it
+        self._transcript.bring(entry)
+        if any(words):
+            self.finder.find_words(words, entry, around)
         return True
 
     def _show(self) -> None:

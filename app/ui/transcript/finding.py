@@ -24,6 +24,7 @@ MOST = 10_000  # hits; more tell nobody anything
 _MARKUP = re.compile(r"[*_`~\\]")
 _ACCENT = re.compile("[\u0300-\u036f]")
 _LETTERS = re.compile("ss|.", re.DOTALL)
+_WORD, _GAP = re.compile(r"[^\W_]+"), r"[\W_]*"
 
 Hit = tuple[int, int, int]  # the pane's place in its piece, and the stretch of its text
 
@@ -41,6 +42,7 @@ class Finder(QObject):
         self._left: list[Entry] = []  # still to be searched
         self._current: tuple[Entry, int] | None = None
         self._jump = False  # to the first hit, as soon as there is one
+        self._around = ("", "")  # what stands before that, and what from there on
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self.on_slice)
         self._live = QTimer(self, interval=LIVE_MS)
@@ -56,22 +58,27 @@ class Finder(QObject):
         words = text.split()
         self._begin(r"\s+".join(map(_any_accent, words)), words, self._transcript.first_seen())
 
-    def find_words(self, words: Sequence[str], start: Entry) -> None:
-        """Any word that begins like one of these, from the piece `start` on."""
+    def find_words(self, words: Sequence[str], start: Entry, around: tuple[str, str] = ("", "")) -> None:
+        """Any word that begins like one of these, from the piece `start` on: first the one that stands between these
+        two, if it is there.
+        """
         each = "|".join(map(_any_accent, sorted(filter(None, words), key=len, reverse=True)))
         self._begin(
-            rf"(?:\b|(?={ALONE})|(?<={ALONE}))(?:{each})" if each else "", (), self._transcript.entries.index(start)
+            rf"(?:\b|(?={ALONE})|(?<={ALONE}))(?:{each})" if each else "",
+            (),
+            self._transcript.entries.index(start),
+            around,
         )
 
     def clear(self) -> None:
         self._begin("", (), 0)
 
-    def _begin(self, pattern: str, words: Sequence[str], start: int) -> None:
+    def _begin(self, pattern: str, words: Sequence[str], start: int, around: tuple[str, str] = ("", "")) -> None:
         self._pattern = re.compile(pattern, re.IGNORECASE) if pattern else None
         self._longest = max(map(_bare, words), key=len, default="")
         entries = self._transcript.entries
         self._left = [*entries[start:], *entries[:start]] if pattern else []
-        self._current, self._jump = None, bool(pattern)
+        self._current, self._jump, self._around = None, bool(pattern), around
         for entry in entries:
             entry.found = ("", "", [])
             self._mark(entry)
@@ -91,10 +98,10 @@ class Finder(QObject):
         end = time.perf_counter() + SLICE_S
         while self._left and time.perf_counter() < end:
             entry = self._left.pop(0)
-            self._search(entry)
+            first = self._search(entry)
             if self._jump and entry.found[2]:
                 self._jump = False
-                self._go(entry, 0)
+                self._go(entry, first)
         if not self._left:
             self._timer.stop()
         self.changed.emit()
@@ -108,14 +115,20 @@ class Finder(QObject):
                 self._search(entry)
                 self.changed.emit()
 
-    def _search(self, entry: Entry) -> None:
+    def _search(self, entry: Entry) -> int:
+        """Returns which hit to go to first."""
         assert self._pattern is not None
-        source, kind, hits = entry.source, entry.kind, []
-        if kind is not None and self._may_hold(source):
-            for number, text in enumerate(kind.texts(source)):
-                hits += [(number, *match.span()) for match in self._pattern.finditer(text) if match.group()]
-        entry.found = (self._pattern.pattern, source, hits[:MOST])
+        source, kind = entry.source, entry.kind
+        texts = kind.texts(source) if kind is not None and self._may_hold(source) else []
+        hits = [
+            (number, *match.span())
+            for number, text in enumerate(texts)
+            for match in self._pattern.finditer(text)
+            if match.group()
+        ][:MOST]
+        entry.found = (self._pattern.pattern, source, hits)
         self._mark(entry)
+        return _between(texts, hits, self._around) if self._jump else 0
 
     def _may_hold(self, source: str) -> bool:
         """Quick: false only where no hit can be. Markup may stand inside a word, a reference may stand for a letter."""
@@ -207,6 +220,19 @@ class Finder(QObject):
         for entry in self._transcript.entries:
             if entry.found[2]:
                 self._mark(entry)
+
+
+def _between(texts: Sequence[str], hits: Sequence[Hit], around: tuple[str, str]) -> int:
+    """Which hit stands between these two, as their words tell, without the source's markup; else the first."""
+    before, behind = map(_WORD.findall, around)
+    for reach in (4, 1, 0) if behind else ():
+        head = "".join(re.escape(word) + _GAP for word in before[len(before) - min(reach, len(before)) :])
+        place = re.compile(f"{head}({_GAP.join(map(re.escape, behind[: reach + 1]))})")
+        for number, text in enumerate(texts):
+            if (match := place.search(text)) is not None:
+                spot = (number, match.start(1))
+                return next((i for i, hit in enumerate(hits) if hit[:2] == spot), 0)
+    return 0
 
 
 def _bare(text: str) -> str:

@@ -269,6 +269,9 @@ class Transcript(QScrollArea):
         self._make(entry)
         self._following, self._anchor = False, (entry, max(margin, self._covered + 20) - inside)
         self.arrange()
+        if self.verticalScrollBar().value() < self._top:  # else the first piece would lie under what covers the top
+            self._anchor = (entry, entry.y)
+            self.arrange()
         self._look(self.verticalScrollBar().value())
 
     def sees(self, entry: Entry, inside: int) -> bool:

@@ -19,6 +19,7 @@ from app.ui.chat.chat import Chat
 from app.ui.composer.composer import Composer
 from app.ui.conversations.browsing import Browsing
 from app.ui.conversations.exchange import Exchange
+from app.ui.conversations.search_results import Result
 from app.ui.conversations.sidebar import Sidebar
 from app.ui.conversations.storage import Storage
 from app.ui.memory.memory_panel import MemoryPanel
@@ -213,9 +214,9 @@ class MainWindow(QMainWindow):
         self.pages.leave_models()
         self._focus_page()
 
-    def on_hit_chosen(self, _conversation: str, message_id: str) -> None:
+    def on_hit_chosen(self, result: Result) -> None:
         """It is on screen: what was searched for is marked in it."""
-        self.find_bar.show_message(message_id, words(self.sidebar.search.text()))
+        self.find_bar.show_message(result.message, words(self.sidebar.search.text()), result.around)
 
     def on_conversation_shown(self) -> None:
         self.find_bar.show_conversation(self.chat.current)
