@@ -92,7 +92,7 @@ class Bench:
         return [bubble.text for bubble in self.items(UserBubble)]
 
     def dividers(self) -> list[str]:
-        return [divider.label.text() for divider in self.items(Divider)]
+        return [divider.label.text().replace("\u00a0", " ") for divider in self.items(Divider)]
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         edit = self.composer.edit

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QScr
 from pytestqt.qtbot import QtBot
 
 from app.ui.shared import notice_bar, theme
+from app.ui.shared.cards import Divider
 from app.ui.window import window_state
 from tests.ui.conftest import Bench
 
@@ -168,6 +169,34 @@ def test_dialogs_cut_no_words_also_where_the_text_grew_while_they_were_closed(si
             assert dialog is not None
             assert cut(dialog) == [], (dialog.windowTitle(), percent)
             dialog.close()
+
+
+def test_the_page_of_installed_models_cuts_no_words(sized: Callable[[int], Bench]) -> None:
+    for percent, beside in ((100, False), (150, False), (200, True)):  # the last one has the list alone, as wide
+        bench = sized(percent)
+        bench.window.on_models()
+        bench.window.models_page.installed_tab.click()
+        bench.rest()
+        page = bench.window.models_page.installed
+        assert cut(page) == [], percent
+        assert (page.add_file.y() == page.add_folder.y()) == beside, percent
+
+
+def test_a_change_of_scheme_is_told_whole_in_a_narrow_transcript(sized: Callable[[int], Bench]) -> None:
+    bench = sized(100)
+    bench.load()
+    bench.say("word " * 300)
+    bench.pick("turbo0v4")
+    (divider,) = bench.items(Divider)
+    one_line = divider.label.height()
+    assert divider.label.x() > 20, "in the middle of a line"
+    for percent, width in ((100, 640), (150, 900), (200, 640), (100, 1280)):
+        sized(percent)
+        bench.window.resize(width, 600)
+        bench.rest()
+        assert cut(divider) == [], percent
+        assert divider.width() <= bench.transcript.viewport().width()
+    assert divider.label.height() == one_line
 
 
 def test_the_sheet_of_shortcuts_is_as_wide_as_its_words(sized: Callable[[int], Bench]) -> None:

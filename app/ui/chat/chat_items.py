@@ -135,12 +135,11 @@ class ChatItems(QObject):
         how, tip = ways.get(switch.method, (self.tr("in {0}"), ""))  # a row of the library may say anything
         sizes = f"{formats.data_size(switch.bytes_before)} → {formats.data_size(switch.bytes_after)}"
         time = how.format(formats.seconds(switch.seconds))
-        return Divider(f"{switch.from_scheme} → {switch.to_scheme}   {sizes}   {time}", tip)
+        return Divider([f"{switch.from_scheme} → {switch.to_scheme}", sizes, time], tip)
 
     def context_divider(self) -> Divider:
-        return Divider(
-            self.tr("The model reads from here on"), self.tr("Older turns were left out to make room; they stay here.")
-        )
+        tip = self.tr("Older turns were left out to make room; they stay here.")
+        return Divider([self.tr("The model reads from here on")], tip)
 
 
 def marker(switch: Switch | ev.SchemeSwitched) -> Marker:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout, QWidget
 
 from app import hub_events as hv
 from app import paths
@@ -21,7 +21,7 @@ from app.ui.models.model_job import ModelJob
 from app.ui.models.model_link import ModelLink
 from app.ui.models.model_list import Entry, ListAndDetail, ModelList
 from app.ui.shared import formats
-from app.ui.shared.cards import small_label
+from app.ui.shared.cards import EvenButtons, small_label
 from app.ui.shared.question import Question
 
 
@@ -64,15 +64,11 @@ class InstalledPage(QWidget):
         column = QVBoxLayout(side)
         column.setContentsMargins(10, 10, 10, 10)
         column.setSpacing(6)
-        row = QHBoxLayout()
-        row.setSpacing(6)
         self.add_folder = QPushButton(self.tr("Add a folder…"), side)
         self.add_folder.clicked.connect(self.on_add_folder)
         self.add_file = QPushButton(self.tr("Add a GGUF file…"), side)
         self.add_file.clicked.connect(self.on_add_file)
-        row.addWidget(self.add_folder, 1)
-        row.addWidget(self.add_file, 1)
-        column.addLayout(row)
+        column.addWidget(EvenButtons([self.add_folder, self.add_file], side))
         self.note = small_label("", side, role="bad")
         self.note.setWordWrap(True)
         self.note.setContentsMargins(12, 4, 12, 4)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -55,6 +57,35 @@ def quiet_button(text: str, parent: QWidget) -> QToolButton:
     return button
 
 
+class EvenButtons(QWidget):
+    """Buttons of one width: beside each other where their words fit, else below each other."""
+
+    def __init__(self, buttons: Sequence[QPushButton], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._buttons = buttons
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(6)
+        for button in buttons:
+            self._row.addWidget(button, 1)
+        theme.theme().changed.connect(self._arrange)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._widest(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _widest(self) -> int:
+        return max(button.sizeHint().width() for button in self._buttons)
+
+    def _arrange(self) -> None:
+        needed = len(self._buttons) * (self._widest() + self._row.spacing()) - self._row.spacing()
+        row, stack = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._row.setDirection(row if needed <= self.width() else stack)
+
+
 class Line(QWidget):
     """A hairline between two columns."""
 
@@ -69,14 +100,29 @@ class Line(QWidget):
         self.setStyleSheet(f"background: {theme.colors().line};")
 
 
-class Divider(QWidget):
-    """A thin line with a few words in its middle."""
+class _Caption(QLabel):
+    """As wide as its text in one line, where there is room; else it wraps."""
 
-    def __init__(self, text: str, tip: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self.setFont(theme.font(theme.SMALL))
+        self.setProperty("role", "muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+
+    def sizeHint(self) -> QSize:
+        return self.fontMetrics().size(0, self.text()) + QSize(2, 0)
+
+
+class Divider(QWidget):
+    """A thin line with a few words in its middle: `parts`, each of which stays in one line where it can."""
+
+    def __init__(self, parts: Sequence[str], tip: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 2, 0, 2)
-        self.label = small_label(text, self)
+        whole = (part.replace(" ", "\u00a0") for part in parts) if len(parts) > 1 else parts
+        self.label = _Caption("   ".join(whole), self)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.setToolTip(formats.tip(tip))
@@ -92,9 +138,10 @@ class Divider(QWidget):
         with QPainter(self) as painter:
             painter.setPen(QColor(theme.colors().line))
             y = self.height() // 2
-            box = self.label.geometry()
-            painter.drawLine(0, y, max(0, box.left() - 12), y)
-            painter.drawLine(min(self.width(), box.right() + 12), y, self.width(), y)
+            box = self.label.geometry().adjusted(-12, 0, 12, 0)
+            if box.left() > 0:
+                painter.drawLine(0, y, box.left(), y)
+                painter.drawLine(box.right(), y, self.width(), y)
 
 
 class Card(QWidget):
