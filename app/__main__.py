@@ -34,7 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
         os.chdir("/")
     if not os.environ.get("HOME", "-"):
         del os.environ["HOME"]  # an empty one would put the user's folders at the root; without any, the account says
-    parser = argparse.ArgumentParser(prog="turboquant-chat", description="Chat with local MLX models.")
+    called = "turboquant-chat" if getattr(sys, "frozen", False) else "python -m app"
+    parser = argparse.ArgumentParser(prog=called, description="Chat with local MLX models.")
     parser.add_argument("--demo", metavar="DIR", type=Path, help="play a scripted chat; write pictures and report.json")
     parser.add_argument("--demo-part", choices=("play", "reopen"), default="play", help=argparse.SUPPRESS)
     parser.add_argument("--selftest", action="store_true", help="check that everything works here, and say so")

@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m turboquant", description=__doc__)
+    words = "Key/value caches of MLX models, compressed. Results go to stdout, everything else to stderr."
+    parser = argparse.ArgumentParser(prog="python -m turboquant", description=words)
     commands = parser.add_subparsers(required=True, metavar="command")
 
     command = commands.add_parser("schemes", help="the schemes with their sizes")

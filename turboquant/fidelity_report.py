@@ -24,7 +24,7 @@ from turboquant.plan import attended, obstacle
 from turboquant.schemes import SCHEMES, parse
 from turboquant.segments import Policy
 from turboquant.side_by_side import Variant
-from turboquant.terminal import Rows
+from turboquant.terminal import Rows, why
 from turboquant.trace import examine
 from turboquant.version import __version__
 
@@ -152,7 +152,7 @@ def read(data: Path) -> dict[str, Any]:
         held: dict[str, Any] = json.loads(data.read_text(encoding="utf-8"))
         held["sections"].items()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TurboQuantError(f"{data} isn't a file of measurements: {error}. It was left as it is.") from error
+        raise TurboQuantError(f"{data} isn't a file of measurements: {why(error)}. It was left as it is.") from error
     return held
 
 
@@ -163,4 +163,4 @@ def write(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise TurboQuantError(f"{path} can't be written: {error}.") from error
+        raise TurboQuantError(f"{path} can't be written: {why(error)}.") from error

@@ -31,7 +31,7 @@ def _inspect(options: argparse.Namespace) -> int:
     try:
         config = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise TurboQuantError(f"{file} can't be read: {error}.") from error
+        raise TurboQuantError(f"{file} can't be read: {terminal.why(error)}.") from error
     traces = inspect.examine_config(config)
     layers, plain = (inspect.forecast(traces, scheme, options.tokens) for scheme in (options.scheme, "none"))
     summary = {
@@ -51,8 +51,8 @@ def _inspect(options: argparse.Namespace) -> int:
     terminal.table(_alike(summary["layers"], options.tokens))
     print(
         f"\n{summary['layers_compressed']} of {len(layers)} layers compressed with {options.scheme}; all layers "
-        f"together, at {options.tokens} tokens: {_mib(summary['used_bytes'])} MiB used, "
-        f"{_mib(summary['allocated_bytes'])} allocated, {_mib(summary['none_used_bytes'])} uncompressed"
+        f"together, at {options.tokens} tokens: {_mb(summary['used_bytes'])} MB used, "
+        f"{_mb(summary['allocated_bytes'])} allocated, {_mb(summary['none_used_bytes'])} uncompressed"
     )
     return 0
 
@@ -71,8 +71,8 @@ def _alike(layers: list[dict[str, Any]], tokens: int) -> terminal.Rows:
             else "",
             "window, tokens": layer["window"] or "",
             "scheme": layer["scheme"] or "none",
-            f"MiB a layer at {tokens} tokens": _mib(layer["used_bytes"]),
-            "MiB allocated": _mib(layer["allocated_bytes"]),
+            f"MB a layer at {tokens} tokens": _mb(layer["used_bytes"]),
+            "MB allocated": _mb(layer["allocated_bytes"]),
             "stays raw because, or note": layer["reason"] or layer["note"],
         }
         for layer, places in ((dict(row), places) for row, places in rows.items())
@@ -85,5 +85,5 @@ def _ranges(places: Iterable[int]) -> str:
     return ", ".join(f"{run[0][1]}–{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)
 
 
-def _mib(count: int) -> str:
-    return f"{count / 2**20:.2f}"
+def _mb(count: int) -> str:
+    return f"{count / 1e6:.2f}"

@@ -122,6 +122,11 @@ def _needle(options: argparse.Namespace) -> int:
             print(f"{recall.context} tokens, {recall.depth} %: {recall.scheme} {recall.found}", file=sys.stderr)
     summary = {"backend": backends.choose().name, "results": rows, "summary": recalls(rows)}
     terminal.show(options, summary, recalls(rows))
+    if not options.json:
+        print(
+            f"\nAt each length {len(options.depths)} code words were asked for: how many were found, of those that the "
+            "uncompressed model finds."
+        )
     return 0
 
 
@@ -180,7 +185,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TurboQuantError(f"The text {path} can't be read: {error}.") from error
+        raise TurboQuantError(f"The text {path} can't be read: {terminal.why(error)}.") from error
 
 
 def model_folder(name: str) -> Path:

@@ -20,6 +20,13 @@ def lengths(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
 
 
+def why(error: Exception) -> str:
+    """What stood in the way of a file, as a part of a sentence that names it."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "it is no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
 def show(options: argparse.Namespace, value: Any, rows: Rows) -> None:
     """`value` with --json, else `rows`."""
     if options.json:

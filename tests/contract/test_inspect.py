@@ -129,7 +129,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["inspect", str(tmp_path / "config.json")]) == 0
     table = capsys.readouterr().out
     assert "1 of 2 layers compressed with turbo4" in table
-    assert "MiB a layer at 4096 tokens" in table.splitlines()[0]
+    assert "MB a layer at 4096 tokens" in table.splitlines()[0]
     assert main(["inspect", str(tmp_path), "--scheme", "turbo5"]) == 2
     (tmp_path / "config.json").write_text("[")
     assert main(["inspect", str(tmp_path)]) == 2

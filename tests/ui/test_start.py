@@ -41,6 +41,16 @@ def test_odd_settings_are_ignored(start: Callable[..., Bench], tmp_path: Path, s
     assert bench.said() == ["hello"]
 
 
+def test_the_help_names_the_program_as_it_was_called(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for frozen, called in ((False, "usage: python -m app "), (True, "usage: turboquant-chat ")):
+        monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+        with pytest.raises(SystemExit):
+            program.main(["--help"])
+        assert capsys.readouterr().out.startswith(called)
+
+
 @pytest.mark.parametrize("error", [OSError(30, "Read-only file system"), sqlite3.OperationalError("disk I/O error")])
 def test_what_keeps_the_window_away_is_shown(qapp: object, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail() -> Any:

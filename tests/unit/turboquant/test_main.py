@@ -76,10 +76,13 @@ def test_eval_refuses_bad_input_before_any_work(capsys: pytest.CaptureFixture[st
     text = tmp_path / "text"
     text.write_text(GENESIS)
     assert "turbo4v2" in refused(capsys, "eval", "--text", str(text), "--schemes", "turbo4,turbo5")
-    assert "can't be read" in refused(capsys, "eval", "--text", str(tmp_path / "missing"))
+    assert refused(capsys, "eval", "--text", str(tmp_path / "missing")).endswith(
+        "be read: No such file or directory.\n"
+    )
+    assert refused(capsys, "inspect", str(tmp_path / "missing.json")).endswith("be read: No such file or directory.\n")
     assert "config.json" in refused(capsys, "eval", "--text", str(text), "--model", str(tmp_path))
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\xfa")
-    assert "can't be read" in refused(capsys, "eval", "--text", str(tmp_path / "bytes"))
+    assert "can't be read: it is no UTF-8 text" in refused(capsys, "eval", "--text", str(tmp_path / "bytes"))
 
 
 def test_eval_on_the_real_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, starter_model_path: Path) -> None:
@@ -100,6 +103,25 @@ def test_eval_on_the_real_model(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert not math.isnan(turbo2["ppl"])
     short = [*arguments[:4], "--prompt", "4000"]
     assert "longer text" in refused(capsys, "eval", *short)
+
+
+def test_needle_says_what_it_counts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, starter_model_path: Path
+) -> None:
+    text = tmp_path / "text"
+    text.write_text(GENESIS)
+    arguments = ["--model", str(starter_model_path), "--text", str(text), "--contexts", "64", "--schemes", "turbo4"]
+    assert main(["needle", *arguments, "--depths", "0,100"]) == 0
+    _, line, empty, said = capsys.readouterr().out.splitlines()
+    assert " of " in line
+    assert not empty
+    assert said.startswith("At each length 2 code words were asked for: how many were found, of those")
+
+
+def test_help_says_what_the_program_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "Key/value caches of MLX models" in capsys.readouterr().out
 
 
 def test_the_program_runs_as_a_module() -> None:
