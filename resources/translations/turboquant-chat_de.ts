@@ -552,6 +552,18 @@
         <source>{0} isn&apos;t attached: a message takes {1} files and {2} at most.</source>
         <translation>{0} wird nicht angehängt: Eine Nachricht nimmt höchstens {1} Dateien und {2} auf.</translation>
     </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0} von {1}</translation>
+    </message>
+    <message>
+        <source>{0} too many</source>
+        <translation>{0} zu viel</translation>
+    </message>
+    <message>
+        <source>{0} left</source>
+        <translation>noch {0}</translation>
+    </message>
 </context>
 <context>
     <name>Configuring</name>

@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.ui.shared import notice_bar, theme
+from app.ui.shared import formats, notice_bar, theme
 from app.ui.shared.cards import Divider
 from app.ui.window import window_state
 from tests.ui.conftest import Bench
@@ -197,6 +197,21 @@ def test_a_change_of_scheme_is_told_whole_in_a_narrow_transcript(sized: Callable
         assert cut(divider) == [], percent
         assert divider.width() <= bench.transcript.viewport().width()
     assert divider.label.height() == one_line
+
+
+def test_beside_the_panel_the_composer_says_the_context_whole(sized: Callable[[int], Bench]) -> None:
+    bench = sized(150)
+    bench.load()
+    bench.window.resize(1360, 880)
+    bench.say("word " * 500)
+    tokens = formats.count(bench.composer.used_tokens)
+    assert bench.composer.note == f"Kontext {tokens} von 8.192"
+    assert bench.composer._note.shown == f"{tokens} von 8.192"
+    bench.composer.set_tokens(40)
+    assert bench.composer._note.shown.startswith("noch 7.1")
+    sized(100)
+    bench.composer.set_tokens(0)
+    assert bench.composer._note.shown == bench.composer.note
 
 
 def test_the_sheet_of_shortcuts_is_as_wide_as_its_words(sized: Callable[[int], Bench]) -> None:

@@ -170,31 +170,34 @@ class Composer(QWidget):
         """What stands below the text: why nothing can be sent, else the room that the message takes, or the context."""
         return self._note.text()
 
-    def _describe(self) -> tuple[str, str]:
-        """(the note, its role)."""
+    def _describe(self) -> tuple[str, str, str]:
+        """(the note, its role, the note where there is little room)."""
         if self._refused:
-            return self._refused, "bad"
+            return self._refused, "bad", ""
         if self._blocked:
-            return self._blocked, "muted"
+            return self._blocked, "muted", ""
         if self._reading:
-            return self.tr("Reading files…"), "muted"
+            return self.tr("Reading files…"), "muted", ""
         if not self._room:
-            return "", "muted"
+            return "", "muted", ""
         used, room = formats.count(self._used), formats.count(self._room)
         if not self._tokens:
-            return self.tr("Context {0} of {1}").format(used, room), "muted"
+            brief = self.tr("{0} of {1}").format(used, room)
+            return self.tr("Context {0} of {1}").format(used, room), "muted", brief
         tokens = self.tr("{0} tokens", "", self._tokens).format(formats.count(self._tokens))
         left = self._room - self._used - self._ahead - self._tokens
         if left < 0:
-            return self.tr("{0} · {1} more than the context has room for").format(tokens, formats.count(-left)), "bad"
+            words = self.tr("{0} · {1} more than the context has room for").format(tokens, formats.count(-left))
+            return words, "bad", self.tr("{0} too many").format(formats.count(-left))
+        brief = self.tr("{0} left").format(formats.count(left))
         if left < min(LEAST_ROOM, self._room // 8):
-            return self.tr("{0} · only {1} left for the reply").format(tokens, formats.count(left)), "bad"
-        return self.tr("{0} · {1} left").format(tokens, formats.count(left)), "muted"
+            return self.tr("{0} · only {1} left for the reply").format(tokens, formats.count(left)), "bad", brief
+        return self.tr("{0} · {1} left").format(tokens, formats.count(left)), "muted", brief
 
     def _update(self) -> None:
         colors, sendable = theme.colors(), self.can_send
         self.edit.steps = not self._reading and (self._recalled is not None or self.empty)
-        text, role = self._describe()
+        text, role, self._note.brief = self._describe()
         self._note.setText(text)
         self._note.setToolTip(formats.tip(text))
         if self._note.property("role") != role:

@@ -29,7 +29,7 @@ def small_label(text: str, parent: QWidget, role: str = "muted") -> QLabel:
 
 
 class ShortLabel(QLabel):
-    """One line of plain small text; what doesn't fit ends in "…"."""
+    """One line of plain small text; what doesn't fit ends in "…". `brief` takes its place first, where there is one."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -37,10 +37,13 @@ class ShortLabel(QLabel):
         self.setProperty("role", "muted")
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.brief = ""
 
     @property
     def shown(self) -> str:
-        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
+        width, metrics = self.contentsRect().width(), self.fontMetrics()
+        words = self.text() if metrics.horizontalAdvance(self.text()) <= width else self.brief or self.text()
+        return metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         align = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
