@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.ui.memory.chart_data import History, Marker, Point, axis_end, nice_step, spread, ticks
 from app.ui.memory.memory_chart import MemoryChart
-from app.ui.shared import formats
+from app.ui.shared import formats, theme
 
 
 @given(st.floats(1e-3, 1e12), st.integers(1, 8))
@@ -64,6 +64,29 @@ def test_of_stored_changes_those_are_marked_that_the_curve_makes() -> None:
     history = History(points)
     history.add_stored([real, *of_another, at_end])
     assert history.markers == [real, at_end]
+
+
+def test_changes_at_one_count_are_named_in_their_order(qtbot: QtBot) -> None:
+    chart = MemoryChart()
+    qtbot.addWidget(chart)
+    steps = [("turbo4", "turbo0v4", 3, 6), ("turbo0v4", "turbo2", 6, 2), ("turbo2", "turbo3", 2, 4)]
+    group = [Marker(9, *names, *(1_000_000 * size for size in sizes), "rebuilt") for *names, sizes in
+             ((a, b, (c, d)) for a, b, c, d in steps)]  # fmt: skip
+    assert chart._marker_words(group[:1]) == ("turbo4 → turbo0v4", "3.0 MB → 6.0 MB")
+    assert chart._marker_words(group[:2]) == ("turbo4 → turbo0v4 → turbo2", "3.0 MB → 6.0 MB → 2.0 MB")
+    assert chart._marker_words(group) == ("turbo4 → … → turbo3", "3.0 MB → … → 4.0 MB")
+
+
+def test_a_prompt_whose_first_token_is_awaited_has_no_scale(qtbot: QtBot) -> None:
+    chart = MemoryChart()
+    qtbot.addWidget(chart)
+    chart.resize(304, 268)
+    chart.show_history(History([Point(0, 0, "turbo4")], curves={"turbo4": ((0, 0), (100, 1000))}), "turbo4")
+    image, accent = chart.grab().toImage(), QColor(theme.colors().accent)
+    plot = chart._scale().plot.toRect()
+    assert not any(
+        image.pixelColor(x, y) == accent for x in range(plot.left(), plot.right()) for y in range(plot.bottom())
+    )
 
 
 def test_what_if_lines_come_from_predictions_only() -> None:

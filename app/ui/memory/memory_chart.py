@@ -8,7 +8,7 @@ crosses a line.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
@@ -141,10 +141,11 @@ class MemoryChart(QWidget):
             painter.setFont(theme.font(LABEL_SCALE))
             scale = self._scale()
             self._paint_axes(painter, scale)
-            if not self.history.points:
-                painter.setPen(QColor(theme.colors().muted))
-                painter.drawText(scale.plot, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
-                                 self.tr("The curve begins with the first message."))  # fmt: skip
+            if not self.history.last_tokens():
+                if not self.history.points:  # else its first token is awaited
+                    painter.setPen(QColor(theme.colors().muted))
+                    painter.drawText(scale.plot, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
+                                     self.tr("The curve begins with the first message."))  # fmt: skip
                 return
             self._paint_lines(painter, scale)
             self._paint_markers(painter, scale)
@@ -159,7 +160,7 @@ class MemoryChart(QWidget):
     def _paint_axes(self, painter: QPainter, scale: _Scale) -> None:
         colors, metrics, plot = theme.colors(), self._metrics(), scale.plot
         line, text = QColor(colors.line), QColor(colors.muted)
-        known = bool(self.history.points)
+        known = self.history.last_tokens() > 0
         divisor, unit = formats.bytes_unit(scale.end_bytes) if known else (1e6, "MB")
         height = metrics.height()
         for value in ticks(scale.end_bytes / divisor, 5) if known else [0.0]:
@@ -247,8 +248,7 @@ class MemoryChart(QWidget):
         colors, metrics = theme.colors(), self._metrics()
         height, free_right = metrics.height(), float(self.width())
         for group in reversed(self.history.marker_groups()):
-            first, last = group[0], group[-1]
-            x = round(scale.x(first.tokens)) + 0.5
+            x = round(scale.x(group[0].tokens)) + 0.5
             upper = min(scale.y(max(m.bytes_before, m.bytes_after)) for m in group)
             painter.setPen(QPen(QColor(colors.line), 1))
             painter.drawLine(QPointF(x, scale.plot.top() - 3), QPointF(x, upper))
@@ -256,9 +256,7 @@ class MemoryChart(QWidget):
             painter.setBrush(QColor(colors.accent))
             top = scale.plot.top() - 3
             painter.drawPolygon(QPolygonF([QPointF(x - 3.5, top - 5), QPointF(x + 3.5, top - 5), QPointF(x, top)]))
-            names, sizes = self._marker_words(
-                replace(first, to_scheme=last.to_scheme, bytes_after=last.bytes_after)
-            )  # fmt: skip
+            names, sizes = self._marker_words(group)
             width = max(metrics.horizontalAdvance(names), metrics.horizontalAdvance(sizes)) + 4
             left = max(0.0, min(x - width / 2, self.width() - width))
             if left + width > free_right:
@@ -270,9 +268,13 @@ class MemoryChart(QWidget):
             painter.setPen(QColor(colors.text))
             painter.drawText(box.translated(0, height - 1), Qt.AlignmentFlag.AlignHCenter, sizes)
 
-    def _marker_words(self, marker: Marker) -> tuple[str, str]:
-        sizes = f"{formats.data_size(marker.bytes_before)} → {formats.data_size(marker.bytes_after)}"
-        return f"{marker.from_scheme} → {marker.to_scheme}", sizes
+    def _marker_words(self, group: Sequence[Marker]) -> tuple[str, str]:
+        """The schemes and the sizes that one change, or several at one count, go through."""
+        schemes = [group[0].from_scheme, *(marker.to_scheme for marker in group)]
+        sizes = [formats.data_size(size) for size in (group[0].bytes_before, *(m.bytes_after for m in group))]
+        if len(group) > 2:  # more than there is room for
+            schemes, sizes = ([row[0], "…", row[-1]] for row in (schemes, sizes))
+        return " → ".join(schemes), " → ".join(sizes)
 
     def _paint_measured(self, painter: QPainter, scale: _Scale) -> None:
         colors = theme.colors()
@@ -329,7 +331,7 @@ class MemoryChart(QWidget):
             )
         for change in self.history.markers:
             if abs(scale.x(change.tokens) - place.x()) < 5:
-                heads += self._marker_words(change)
+                heads += self._marker_words([change])
         column = max(metrics.horizontalAdvance(row[0]) for row in rows) + 14
         sizes = max(metrics.horizontalAdvance(row[1]) for row in rows) + 4
         width = max(column + sizes, *(metrics.horizontalAdvance(head) for head in heads)) + 18
