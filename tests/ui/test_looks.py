@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QPoint, QRect, Qt, QTranslator
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.errors import AppError
 from app.hub_events import Download, FileProgress
 from app.ui.models.fit_view import FitView
 from app.ui.shared import formats, language, reading_order, theme
+from app.ui.shared.choice import Choice
+from app.ui.shared.notice_bar import Notice
 from app.ui.shared.question import Question
 from app.ui.window import window_state
 from app.ui.window.crash_view import CrashNotice
@@ -74,6 +78,44 @@ def test_marks_grow_with_the_text(bench: Bench, usual_size: None) -> None:
     bench.rest()
     assert small > 20
     assert green() > 3 * small
+
+
+def test_what_went_wrong_has_another_sign_than_what_is_news(bench: Bench) -> None:
+    notices = bench.window.notices
+    for dark in (False, True):
+        theme.theme().force(dark)
+        for trouble in (False, True):
+            notice = notices.show_notice(f"{dark} {trouble}", trouble=trouble)
+            assert notice is not None
+            image = notice._icon.pixmap().toImage()
+            seen = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+            news, wrong = QColor(theme.colors().accent).name(), QColor(theme.colors().warn).name()
+            assert (news in seen, wrong in seen) == (not trouble, trouble)
+
+
+def test_a_failed_import_is_trouble(bench: Bench, tmp_path: Path, qtbot: QtBot) -> None:
+    bench.window.exchange.import_files([tmp_path / "nowhere.json"])
+    notices = bench.window.notices
+    qtbot.waitUntil(lambda: any("Nothing was imported" in text for text in notices.texts()))
+    assert [notice.trouble for notice in notices.findChildren(Notice) if not notice.isHidden()] == [True]
+
+
+def test_the_choices_of_the_preferences_show_which_one_is_chosen(bench: Bench) -> None:
+    for dark in (False, True):
+        theme.theme().force(dark)
+        bench.window.configuring.on_general()
+        assert bench.window.configuring.window is not None
+        choices = bench.window.configuring.window.findChildren(QComboBox)
+        assert len(choices) == 6
+        assert all(isinstance(choice, Choice) for choice in choices)
+        box = next(choice for choice in choices if choice.accessibleName() == "Text size")
+        box.showPopup()
+        bench.rest()
+        row = box.view().visualRect(box.model().index(box.currentIndex(), 0))
+        image = box.view().viewport().grab(row).toImage()
+        assert image.pixelColor(6, row.height() // 2) == QColor(theme.colors().selected)
+        assert not box.view().window().mask().contains(QPoint(0, 0)), "its corners are round"
+        box.hidePopup()
 
 
 # ---------------------------------------------------------------- memory at a glance

@@ -67,9 +67,9 @@ class CacheView(QObject):
         """What the model has read of this conversation, and reads again where that isn't cached; 0 where none of its
         turns says.
         """
-        held = self.history(conversation_id).last_tokens()
-        if held or not conversation_id:
-            return held
+        history = self.history(conversation_id)
+        if history.points or not conversation_id:
+            return history.last_tokens()
         replies = (m for m in reversed(self._library.messages(conversation_id)) if m.role == "assistant")
         return next((m.prompt_tokens + m.generated_tokens for m in replies if m.prompt_tokens), 0)
 
@@ -216,11 +216,12 @@ class CacheView(QObject):
                 self.tr(
                     "The saved cache of this conversation was damaged and is removed. The text is complete; the next "
                     "reply reads it again."
-                )
+                ),
+                trouble=True,
             )
         elif event.cause == "failed":
             words = self.tr("The saved cache of this conversation wasn't loaded: {0}")
-            self._notices.show_notice(words.format(event.reason))
+            self._notices.show_notice(words.format(event.reason), trouble=True)
 
     def snapshot_not_saved(self, event: ev.SnapshotNotSaved) -> None:
         if event.at_end or event.reason in self._told_not_saved:
@@ -230,4 +231,4 @@ class CacheView(QObject):
             "The cache of a conversation can't be saved: {0}. The text is whole; it is tried again after the next "
             "reply and when the program ends."
         )
-        self._notices.show_notice(words.format(event.reason))
+        self._notices.show_notice(words.format(event.reason), trouble=True)

@@ -463,7 +463,7 @@ class Chat(QObject):
 
     def _switch_failed(self, event: ev.SwitchFailed) -> None:
         if event.error is not None:
-            self._notices.show_notice(str(event.error))
+            self._notices.show_notice(str(event.error), trouble=True)
         self._switch_over(event.conversation_id)
 
     def _switch_over(self, conversation_id: str) -> None:

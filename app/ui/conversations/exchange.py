@@ -199,7 +199,7 @@ class Exchange(QObject):
     def _cache_adopted(self, event: ev.CacheAdopted) -> None:
         title = self._adopting.pop(event.conversation_id, "")
         if event.reason:
-            self._notices.show_notice(f"“{title}”: {self._left_out(event.reason)}")
+            self._notices.show_notice(f"“{title}”: {self._left_out(event.reason)}", trouble=True)
 
     # ------------------------------------------------------------ what runs
 
@@ -220,7 +220,7 @@ class Exchange(QObject):
 
     def on_failed(self, error: AppError) -> None:
         self._end()
-        self._notices.show_notice(str(error))
+        self._notices.show_notice(str(error), trouble=True)
 
     def shutdown(self) -> None:
         """Give up what runs: it leaves nothing half."""

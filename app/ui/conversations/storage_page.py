@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QComboBox,
     QFormLayout,
     QHBoxLayout,
     QHeaderView,
@@ -24,6 +23,7 @@ from app.library.records import StoredCache
 from app.ui.conversations.storage import Storage
 from app.ui.shared import formats
 from app.ui.shared.cards import small_label
+from app.ui.shared.choice import Choice
 from app.ui.shared.question import Question
 
 ID_ROLE = Qt.ItemDataRole.UserRole
@@ -51,7 +51,7 @@ class StoragePage(QWidget):
         form = QFormLayout()
         form.setHorizontalSpacing(18)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
-        label, self.quota = QLabel(self.tr("Room for saved caches"), self), QComboBox(self)
+        label, self.quota = QLabel(self.tr("Room for saved caches"), self), Choice(self)
         label.setBuddy(self.quota)
         self.quota.setAccessibleName(label.text())
         for size in sorted({*CHOICES, storage.quota_bytes}):

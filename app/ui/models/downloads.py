@@ -194,7 +194,7 @@ class DownloadNews(QObject):
         if status.state == "done":
             self._notices.show_notice(words, self.tr("Load"), partial(self.load_wanted.emit, status.path))
         else:
-            self._notices.show_notice(words)
+            self._notices.show_notice(words, trouble=status.state == "failed")
 
     def _words(self, status: hv.DownloadStatus, others: int) -> str:
         """Of the last that ended; the others are counted, the card lists them."""

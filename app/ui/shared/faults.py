@@ -44,7 +44,7 @@ class Faults(QObject):
         for widget in QApplication.topLevelWidgets():
             notices = getattr(widget, "notices", None)
             if isinstance(widget, QMainWindow) and notices is not None:
-                notices.show_notice(words)
+                notices.show_notice(words, trouble=True)
 
 
 def install(app: QApplication) -> Faults:

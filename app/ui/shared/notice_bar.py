@@ -15,13 +15,16 @@ MOST_LETTERS = 400
 
 
 class Notice(QWidget):
-    """One message, with one action at most; `timeout_s` of 0 keeps it until it is dismissed."""
+    """One message, with one action at most; `timeout_s` of 0 keeps it until it is dismissed. `trouble`: something went
+    wrong.
+    """
 
     dismissed = Signal()
 
     def __init__(self, text: str, parent: QWidget, action: str, on_action: Callable[[], None] | None,
-                 timeout_s: float) -> None:  # fmt: skip
+                 timeout_s: float, trouble: bool) -> None:  # fmt: skip
         super().__init__(parent)
+        self.trouble = trouble
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 6, 6)
         self._icon = QLabel(self)
@@ -73,7 +76,9 @@ class Notice(QWidget):
         self.dismiss()
 
     def on_theme_changed(self) -> None:
-        self._icon.setPixmap(theme.icon("info", theme.colors().accent).pixmap(theme.sized(18)))
+        colors = theme.colors()
+        sign = theme.icon("warning", colors.warn) if self.trouble else theme.icon("info", colors.accent)
+        self._icon.setPixmap(sign.pixmap(theme.sized(18)))
         self._close.setIcon(theme.icon("close"))
         self.update()
 
@@ -98,7 +103,7 @@ class NoticeBar(QWidget):
         self.hide()
 
     def show_notice(self, text: str, action: str = "", on_action: Callable[[], None] | None = None,
-                    timeout_s: float = 0) -> Notice | None:  # fmt: skip
+                    timeout_s: float = 0, *, trouble: bool = False) -> Notice | None:  # fmt: skip
         """The new notice, None where the same one stands already."""
         same = [notice for notice in self._standing() if notice.text == text] if on_action is None else []
         for notice in same:
@@ -106,7 +111,7 @@ class NoticeBar(QWidget):
         if text and not same:
             if len(standing := self._standing()) >= MOST:
                 next((old for old in standing if not old.has_action), standing[0]).dismiss()
-            notice = Notice(text, self, action, on_action, timeout_s)
+            notice = Notice(text, self, action, on_action, timeout_s, trouble)
             notice.dismissed.connect(self.on_dismissed)
             self._column.addWidget(notice)
             notice.show()  # now: in a bar that is shown already, the layout would do it later

@@ -283,6 +283,11 @@ def _style_sheet(c: Colors, scale: float) -> str:
     QDialog QComboBox:focus {{ border-color: {c.accent}; }}
     QDialog QComboBox::drop-down {{ border: none; width: {px(22)}; }}
     QDialog QComboBox::down-arrow {{ image: url(icons:menu-down.svg); width: {px(14)}; height: {px(14)}; }}
+    #choice {{ combobox-popup: 0; }}
+    #choice QListView {{ background: {c.background}; border: 1px solid {c.line}; border-radius: 9px; padding: 5px;
+        outline: none; }}
+    #choice QListView::item {{ padding: 5px 10px; border-radius: 6px; color: {c.text}; }}
+    #choice QListView::item:selected {{ background: {c.selected}; color: {c.text}; }}
     QToolButton[role="tab"] {{ padding: 4px 12px; color: {c.muted}; }}
     QToolButton[role="tab"]:checked {{ background: {c.selected}; color: {c.text}; }}
     QToolButton[role="place"] {{ padding: 7px 9px; text-align: left; }}

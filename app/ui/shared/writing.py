@@ -45,7 +45,7 @@ class Writing(QObject):
         except NOT_NOW as error:
             log.warning("refused: %s", error)
             words = self.tr("This can't be saved, so it was not done ({0}). Make room on the disk and try again.")
-            self._notices.show_notice(words.format(why(error)))
+            self._notices.show_notice(words.format(why(error)), trouble=True)
             return None
 
     def done(self, write: Callable[[], object]) -> bool:
@@ -66,7 +66,7 @@ class Writing(QObject):
                 log.warning("not written yet: %s", error)
                 words = self.tr("The disk can't be written ({0}). What is new is kept and written when it can be.")
                 self._told = words.format(why(error))
-                self._notices.show_notice(self._told)
+                self._notices.show_notice(self._told, trouble=True)
         else:
             self._timer.stop()
             self._notices.dismiss(self._told)

@@ -104,7 +104,8 @@ class Loading(QObject):
     def on_failed(self, error: AppError) -> None:
         """With another model on its way back, or a conversation to read, a notice says why; else the welcome page."""
         if self._models.loading:
-            self._notices.show_notice(self.tr("{0} {1} is loaded again.").format(error, self._models.loading))
+            words = self.tr("{0} {1} is loaded again.").format(error, self._models.loading)
+            self._notices.show_notice(words, trouble=True)
         elif self._chat.current:
-            self._notices.show_notice(str(error))
+            self._notices.show_notice(str(error), trouble=True)
         self._welcome.show_error(error)

@@ -84,7 +84,7 @@ class MainWindow(QMainWindow):
         self._connect()
         window_state.restore(self, self._columns, settings)
         for notice in (library.notice, settings.notice):
-            self.notices.show_notice(notice)
+            self.notices.show_notice(notice, trouble=True)
         self.chat.usual = usual_scheme(settings)
         self.chat.picked = settings.get("scheme", DEFAULT_SCHEME, valid=is_scheme)
         self.chat.new()

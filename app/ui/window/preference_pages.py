@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from app.settings import Settings
 from app.ui.models.account import AccountBox
 from app.ui.models.hub_link import Hub
 from app.ui.shared import language, theme
 from app.ui.shared.cards import small_label
+from app.ui.shared.choice import Choice
 from app.ui.shared.usual import IDLE_MINUTES, LOAD_LAST, OPEN_LAST, USUAL_SCHEME, idle_minutes, usual_scheme
 from app.ui.window.appearance import PERCENTS, Appearance
 
@@ -51,8 +52,8 @@ class GeneralPage(QWidget):
         appearance.changed.connect(self.on_appearance_changed)
 
     def _choice(self, words: str, choices: Iterable[tuple[str, Any]], chosen: object,
-                on_chosen: Callable[[], None]) -> QComboBox:  # fmt: skip
-        label, box = QLabel(words, self), QComboBox(self)
+                on_chosen: Callable[[], None]) -> Choice:  # fmt: skip
+        label, box = QLabel(words, self), Choice(self)
         label.setBuddy(box)
         box.setAccessibleName(words)
         for name, value in choices:
@@ -106,7 +107,7 @@ class ModelsPage(QWidget):
         form.setHorizontalSpacing(18)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        label, self.idle = QLabel(self.tr("Unload an idle model"), self), QComboBox(self)
+        label, self.idle = QLabel(self.tr("Unload an idle model"), self), Choice(self)
         label.setBuddy(self.idle)
         self.idle.setAccessibleName(label.text())
         minutes = idle_minutes(settings)

@@ -109,7 +109,7 @@ class StarterInstall(QObject):
         if error is not None:
             self._welcome.show_error(error)
             if not self._welcome.isVisible():
-                self._notices.show_notice(str(error))
+                self._notices.show_notice(str(error), trouble=True)
 
     def _end(self) -> None:
         self._welcome.show_idle()
