@@ -54,6 +54,35 @@ def test_settings_reach_the_reply_and_counts_come_beside_it(
     running.quit()
 
 
+def test_another_system_prompt_begins_the_curve_anew_also_after_a_restart(
+    qtbot: QtBot, turboquant_home: Path, tmp_path: Path
+) -> None:
+    folder = make_model(tmp_path / "tiny")
+    running = Running(qtbot, folder)
+    running.say("hello the hello " * 30)
+    running.pick("turbo2")
+    running.say("and then")
+    before = running.window.panel.chart.history
+    assert len(before.markers) == 1
+    assert before.points[0].scheme == "turbo4"
+    running.window.chat.generation.set("system_prompt", "the hello hello")
+    running.say("and now")
+    history = running.window.panel.chart.history
+    points = [(p.tokens, p.used_bytes, p.scheme) for p in history.points]
+    assert points[0] == (0, 0, "turbo2")
+    assert {scheme for _, _, scheme in points} == {"turbo2"}
+    assert history.markers == []
+    assert running.window.panel.value("context") == running.window.composer.note.removeprefix("Context ")
+    running.quit()
+    again = Running(qtbot, folder)
+    again.until(lambda: not again.engine.busy)
+    stored = again.window.panel.chart.history
+    assert {(p.tokens, p.used_bytes, p.scheme) for p in stored.points} <= set(points)
+    assert (stored.points[0].tokens, stored.points[-1].tokens) == (0, points[-1][0])
+    assert stored.markers == []
+    again.quit()
+
+
 @pytest.mark.slow
 def test_five_turns_with_the_starter(qtbot: QtBot, turboquant_home: Path, starter_model_path: Path) -> None:
     """Under a system prompt, with a file: only what is new is read, and the seed says the same again."""
