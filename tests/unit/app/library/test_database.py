@@ -234,3 +234,25 @@ def test_what_version_1_knew_of_cache_files_is_taken_over(tmp_path: Path) -> Non
         assert library.conversation("c").snapshot_bytes == 5000
         library.caches.forget(["c.tqcache"])
         assert library.conversations()[0].snapshot_bytes == 0
+
+
+def test_how_fast_models_read_is_taken_over_from_their_cache_files(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    before = next(place for place, script in enumerate(database.MIGRATIONS) if "TABLE rates" in script)
+    old = sqlite3.connect(path)
+    old.executescript("".join(database.MIGRATIONS[:before]))
+    old.execute("INSERT INTO conversations (id, scheme, created, updated) VALUES ('c', 'turbo3', 1, 1)")
+    for name, model, rate, used in (
+        ("a", "one", 50.0, 2),
+        ("b", "one", 40.0, 1),
+        ("d", "one", 0.0, 3),
+        ("e", "two", 0.0, 1),
+    ):
+        old.execute("INSERT INTO caches VALUES (?, 'c', '', ?, 'turbo3', 9, 9, 0, 0, ?, ?)", (name, model, rate, used))
+    old.execute(f"PRAGMA user_version = {before}")
+    old.commit()
+    old.close()
+    with Library(path) as library:
+        assert (library.caches.rate("one"), library.caches.rate("two")) == (50.0, 0.0), "the latest that was measured"
+        library._db.execute("UPDATE rates SET prefill = 'x'")
+        assert library.caches.rate("one") == 0.0, "damaged"
