@@ -53,7 +53,7 @@ class Preferences(Dialog):
         theme.theme().changed.connect(self.on_theme_changed)
 
     def usual_size(self) -> QSize:
-        return QSize(theme.at_scale(840), theme.at_scale(540))
+        return QSize(theme.at_scale(920), theme.at_scale(540))
 
     def add_page(self, name: str, title: str, icon: str, page: QWidget) -> None:
         """`title` stands in the list and above the page, `icon` is one of resources/icons."""
