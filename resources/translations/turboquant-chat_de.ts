@@ -987,7 +987,7 @@
     </message>
     <message>
         <source>Compressed when the prompt has been read.</source>
-        <translation>Komprimiert wird, sobald der Prompt gelesen ist.</translation>
+        <translation>Komprimiert wird nach dem Lesen des Prompts.</translation>
     </message>
 </context>
 <context>
