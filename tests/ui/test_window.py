@@ -94,6 +94,7 @@ def test_a_new_conversation_has_the_scheme_picked_last_anywhere(start: Start) ->
     bench.pick("turbo3")
     bench.say("A newer one")
     bench.pick("turbo8")  # in a conversation that has begun
+    assert bench.settings.get("scheme", "") == "turbo8", "a crash forgets no choice"
     bench.chat.open(older)
     assert bench.chat.scheme == "none"
     bench.window.actions_.new.trigger()

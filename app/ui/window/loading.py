@@ -22,6 +22,8 @@ from app.ui.shared.notice_bar import NoticeBar
 from app.ui.window.starter_install import StarterInstall
 from app.ui.window.welcome import Welcome
 
+MISSING_S = 20.0
+
 
 class Loading(QObject):
     """`begun`: the user has chosen a model; `changed`: there is another one, or none."""
@@ -69,13 +71,13 @@ class Loading(QObject):
         return chosen
 
     def on_missing(self) -> None:
-        """The user wants something that needs a model: says so, with the way to one, until there is one."""
+        """The user wants something that needs a model: says so for a while, with the way to one."""
         self._notices.dismiss(self._missing)
         if usual := self._usual():
             words = self.tr("Load {0}").format(display_name(Path(usual)))
-            self._notices.show_notice(self._missing, words, partial(self.load, usual))
+            self._notices.show_notice(self._missing, words, partial(self.load, usual), MISSING_S)
         else:
-            self._notices.show_notice(self._missing, self.tr("Choose a model"), self._actions.models.trigger)
+            self._notices.show_notice(self._missing, self.tr("Choose a model"), self._actions.models.trigger, MISSING_S)
 
     def _fill(self, menu: QMenu) -> None:
         if self._starter_installed() is None and not self._installing.job.running:

@@ -150,6 +150,8 @@ class MainWindow(QMainWindow):
         self.loading.begun.connect(self.on_to_chat)
         self.loading.changed.connect(self._show_page)
         self.guard.scheme_taken.connect(self.chat.on_scheme_picked)
+        for picked in (self.panel.picker.scheme_picked, self.guard.scheme_taken):
+            picked.connect(self.on_scheme_picked)
         self.guard.smaller_wanted.connect(self.on_models)
         self.exchange.opened.connect(self.on_to_chat)
         self.sidebar.menu_opened.connect(self.exchange.fill)
@@ -237,6 +239,9 @@ class MainWindow(QMainWindow):
         self.pages.leave_models()
         self._columns.toggle("panel", True)
         self.panel.picker.showPopup()
+
+    def on_scheme_picked(self, name: str) -> None:
+        self._settings.set("scheme", name)  # at once: a crash forgets no choice
 
     # ------------------------------------------------------------ models
 
@@ -340,9 +345,8 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def remember(self) -> None:
-        """What the next start needs: geometry, columns, scheme."""
+        """What the next start needs: geometry and columns."""
         window_state.remember(self, self._columns, self._settings)
-        self._settings.set("scheme", self.chat.picked)
         self.chat.end()
         self._installing.job.shutdown(1.0)
         self.models_page.installed.job.cancel()
