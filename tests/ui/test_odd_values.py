@@ -58,7 +58,9 @@ def cases() -> Iterator[Any]:
             yield pytest.param([column], shift, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("chosen", "shift"), list(cases()), ids=lambda v: "+".join(v) if isinstance(v, list) else str(v))
+@pytest.mark.parametrize(
+    ("chosen", "shift"), list(cases()), ids=lambda v: "+".join(v) if isinstance(v, list) else str(v)
+)
 def test_every_conversation_opens(
     start: Callable[..., Bench], tmp_path: Path, sound: bytes, chosen: list[str], shift: int
 ) -> None:
